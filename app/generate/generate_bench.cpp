@@ -104,8 +104,7 @@ void print_head(const Transformer& model, const GenerateFlags& flags) {
              static_cast<double>(model.spec().num_parameters()) / 1e6,
              flags.weight_bits() > 0 ? fmt::format("fp32, weights of {} bits", flags.weight_bits())
                                      : compute_dtype_name(model.dtype()),
-             model.device().str(),
-             threads_text(), flags.prompt_tokens, flags.sampling.generating.max_new_tokens);
+             model.device().str(), threads_text(), flags.prompt_tokens, flags.sampling.generating.max_new_tokens);
   fmt::print("{:>6} {:>13} {:>6} {:>13} {:>9} {:>6} {:>9} {:>7} {:>9} {:>8} {:>10} {:>12}\n", "batch", "prefill tok/s",
              "share", "decode tok/s", "ms/step", "share", "limit", "slots", "KV pages", "KV MiB", "read GB/s",
              "matmul GF/s");

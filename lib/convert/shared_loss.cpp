@@ -112,4 +112,9 @@ void set_group_filter(Conversion& conversion, const std::string& origin) {
   conversion.set("is_use_additional_prompts", "true", "additional prompts replace dropped groups");
 }
 
+void set_mtp(Conversion& conversion, const std::string& role, const char* factor) {
+  if (conversion.number(factor) != 0)
+    conversion.set_from(role + ".strategy_args.strategy_config.mtp_loss_coef", factor);
+}
+
 }  // namespace roll

@@ -289,11 +289,6 @@ void set_updates(Conversion& conversion, const TrainedLayout& plan) {
                  "sequences of a micro-batch of a rank");
 }
 
-void set_mtp(Conversion& conversion, const std::string& role, const char* factor) {
-  if (conversion.number(factor) != 0)
-    conversion.set_from(role + ".strategy_args.strategy_config.mtp_loss_coef", factor);
-}
-
 int64_t set_stages(Conversion& conversion, StageKeys keys, Roles roles) {
   const int64_t num_stages = conversion.count(keys.front().first);
   if (num_stages == 1) return 1;

@@ -1,5 +1,6 @@
-// Converts verl's settings of LoRA and of multi-token-prediction heads, for verl.cpp and verl_sft.cpp. LoRA: with FSDP they are the keys lora_rank, lora_alpha, ...,
-// passed to PEFT. With Megatron they are the group `lora` (lora.rank, ...), with other defaults and module names.
+// Converts verl's settings of LoRA and of multi-token-prediction heads, for verl.cpp and verl_sft.cpp. LoRA: with FSDP
+// they are the keys lora_rank, lora_alpha, ..., passed to PEFT. With Megatron they are the group `lora` (lora.rank,
+// ...), with other defaults and module names.
 #pragma once
 
 #include "convert/table.h"
@@ -23,11 +24,11 @@
     model "lora.*", Fate::kAutomatic, "adapters are float32 and start at 0"                                            \
   }
 
-#define VERL_MTP_ROWS(model)                                                                                            \
-  {model "mtp.enable", Fate::kCombined}, {model "mtp.enable_train", Fate::kCombined},                                  \
-      {model "mtp.detach_encoder", Fate::kCombined}, {model "mtp.mtp_loss_scaling_factor", Fate::kCombined, "", "0.1"}, \
-  {                                                                                                                    \
-    model "mtp.*", Fate::kNothing, "the sampler guesses from earlier text; actor_infer.speculation changes it"        \
+#define VERL_MTP_ROWS(model)                                                                                   \
+  {model "mtp.enable", Fate::kCombined}, {model "mtp.enable_train", Fate::kCombined},                          \
+      {model "mtp.detach_encoder", Fate::kCombined},                                                           \
+      {model "mtp.mtp_loss_scaling_factor", Fate::kCombined, "", "0.1"}, {                                     \
+    model "mtp.*", Fate::kNothing, "the sampler guesses from earlier text; actor_infer.speculation changes it" \
   }
 
 namespace roll {

@@ -23,7 +23,7 @@ struct DecoderSizes {
   int64_t num_pages = 0;         // pages in the cache, for all sequences together
   int64_t max_length = 0;        // most tokens of a sequence
   int64_t max_rows = 0;          // most tokens per call of run()
-  int64_t weight_bits = 0;     // 8, 4: GEMMs read copies of the weights in so many bits; CpuDecoder only
+  int64_t weight_bits = 0;       // 8, 4: GEMMs read copies of the weights in so many bits; CpuDecoder only
   bool records_experts = false;  // keeps the experts that each cached token was routed to (Decoder::experts())
 };
 

@@ -44,10 +44,10 @@ TrainingSpeed try_training(const TriedModel& model, const TrainingShape& shape);
 
 /// Sampling work of one rank.
 struct SamplingShape {
-  int64_t slots = 1;          // number of sequences decoded at once
-  int64_t context = 0;        // mean tokens per sequence, prompt included
-  int64_t weight_bits = 0;  // 8, 4: decoding reads weights in so many bits; 0: in the dtype
-  SamplingSettings draws{};   // how tokens are drawn: temperature, top_p, ...
+  int64_t slots = 1;         // number of sequences decoded at once
+  int64_t context = 0;       // mean tokens per sequence, prompt included
+  int64_t weight_bits = 0;   // 8, 4: decoding reads weights in so many bits; 0: in the dtype
+  SamplingSettings draws{};  // how tokens are drawn: temperature, top_p, ...
 };
 
 /// Result of try_sampling().

@@ -162,7 +162,7 @@ struct Architecture {
   std::vector<NamePrefix> other_prefixes = {};  // names that other versions of transformers wrote
   WeightNames weights = {};
   std::optional<MtpNames> mtp = {};  // a folder may have a multi-token-prediction head; it is saved again unchanged
-  bool ignores_dropout = false;  // released folders ask for dropout, which roll never applies; others are refused
+  bool ignores_dropout = false;      // released folders ask for dropout, which roll never applies; others are refused
   std::vector<std::pair<const char*, int64_t>> defaults = {};  // values of keys that config.json lacks
   std::vector<std::string> needed_keys = {};   // keys without which transformers takes unusual default values
   std::vector<const char*> refused_keys = {};  // keys of computations that roll lacks; only null is accepted

@@ -140,8 +140,9 @@ class Backbone {
   /// states to `cache`. No gradients; needs a model without pipeline stages and expert ranks. **Collective** over tp.
   at::Tensor extend(const CachedTokens& tokens, const KvRows& cache) const;
   /// Returns the input of the lm head by which the MTP head (mtp.h) predicts, at each slot, the token after the next
-  /// one: [S / tp, E], like `hidden`, the result of forward() for this layout. next_ids: [S], the ids of the next tokens.
-  /// spec().trains_mtp must be set. Call it only where forward() returned a tensor. **Collective** over cp, tp and ep.
+  /// one: [S / tp, E], like `hidden`, the result of forward() for this layout. next_ids: [S], the ids of the next
+  /// tokens. spec().trains_mtp must be set. Call it only where forward() returned a tensor. **Collective** over cp, tp
+  /// and ep.
   at::Tensor look_ahead(const at::Tensor& hidden, const at::Tensor& next_ids, const TokenLayout& layout,
                         const Recomputation& recompute) const;
 

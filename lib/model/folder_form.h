@@ -14,7 +14,7 @@ struct FolderForm {
   NamedTensors kept = {};                 // weights that the model does not compute with, saved as they are read
   std::vector<NamePrefix> prefixes = {};  // the folder's names, if they are not roll's
   std::map<std::string, std::string> copies = {};  // names of kept weights that copy a parameter, and its name
-  std::set<std::string> transposed = {};  // roll's names of stacked experts that the folder has transposed
+  std::set<std::string> transposed = {};           // roll's names of stacked experts that the folder has transposed
 };
 
 }  // namespace roll

@@ -19,7 +19,7 @@ struct InitSizes {
   int64_t layer_input = 0, keyless_layers = 0;
   double rope_theta = 10000;
   int64_t max_positions = 32768;
-  bool tie = true;  // the lm head is the embedding
+  bool tie = true;   // the lm head is the embedding
   bool mtp = false;  // the model has a multi-token-prediction head
 
   void fields(Keys& v) {

@@ -60,8 +60,7 @@ std::map<std::string, std::string> mtp_copies(const ModelSpec& spec) {
 
 ModelSpec with_mtp(ModelSpec spec, const std::filesystem::path& folder) {
   const std::string lacks = fmt::format("{}: the model has no multi-token-prediction head to train", folder.string());
-  if (!spec.architecture->mtp)
-    throw user_error("{}: models of type {} have none", lacks, spec.architecture->name);
+  if (!spec.architecture->mtp) throw user_error("{}: models of type {} have none", lacks, spec.architecture->name);
   const MtpHead head = describe_mtp(spec);
   const HfFolder opened = open_weights(folder, spec);
   const auto name_of = [&](const MtpHead& of) { return of.prefix + std::string(of.projection.name) + ".weight"; };
@@ -98,16 +97,16 @@ at::Tensor Backbone::look_ahead(const at::Tensor& hidden, const at::Tensor& next
                                 const Recomputation& recompute) const {
   ROLL_CHECK(mtp_, "the model was made with its MTP head");
   LayerPass pass = *training_pass(layout);
-  pass.routers.reset();  // the router of the head has no costs, and the sampler recorded no choices of it
+  // The head's router has no costs, and the sampler recorded none of its choices.
+  pass.routers.reset();
   pass.routed = {};
   pass.store = nullptr;
   const at::Tensor embeddings = [&] {
     const at::NoGradGuard no_grad;
     return embed(next_ids, pass.flow);
   }();
-  const at::Tensor both = at::cat({normed(embeddings, mtp_->embedding_norm, spec_),
-                                   normed(hidden.detach(), mtp_->hidden_norm, spec_)},
-                                  1);
+  const at::Tensor both =
+      at::cat({normed(embeddings, mtp_->embedding_norm, spec_), normed(hidden.detach(), mtp_->hidden_norm, spec_)}, 1);
   const std::vector<LayerUnit> units = layer_units(recompute, 1);
   Carried beside;
   const at::Tensor x = run_units({&mtp_->layer, 1}, units, product(mtp_->projection, both),

@@ -22,7 +22,8 @@ namespace roll {
 
 /// Description of a head.
 struct MtpHead {
-  std::string prefix, layer_prefix;  // of the names of its parts, and of those of its layer
+  std::string prefix;        // names of its parts begin with it
+  std::string layer_prefix;  // names of its layer's parts begin with it
   LinearShape projection;
   NormShape embedding_norm, hidden_norm, norm;
   Layer layer;
@@ -42,8 +43,8 @@ std::map<std::string, std::string> mtp_copies(const ModelSpec& spec);
 /// folder has no head, or the folder has several.
 ModelSpec with_mtp(ModelSpec spec, const std::filesystem::path& folder);
 
-/// Returns the FLOPs of the head's training on a sequence of `length` tokens, `head_rows` of which have a loss; 0 if
-/// spec.trains_mtp is not set.
+/// Returns the FLOPs of training the head on a sequence of `length` tokens, if the head predicts at `head_rows` of
+/// them; 0 if spec.trains_mtp is not set.
 double mtp_training_flops(const ModelSpec& spec, int64_t length, int64_t head_rows);
 
 /// A head's tensors.

@@ -107,8 +107,8 @@ std::vector<ParameterShape> layer_parameters(const Layer& layer, const std::stri
   std::vector<ParameterShape> list;
   for_each_part(layer, [&](const auto& part) { add(list, prefix, part); });
   // Makes experts' weights adjacent (stack_experts() in weights.cpp): their biases and adapters follow.
-  const auto weights_end =
-      std::stable_partition(list.begin(), list.end(), [](const ParameterShape& p) { return !p.is_adapter || !p.expert; });
+  const auto weights_end = std::stable_partition(list.begin(), list.end(),
+                                                 [](const ParameterShape& p) { return !p.is_adapter || !p.expert; });
   std::stable_partition(list.begin(), weights_end,
                         [](const ParameterShape& p) { return !p.expert || p.shape.size() > 1; });
   return list;

@@ -152,7 +152,7 @@ struct ParameterShape {
   bool is_wide = false;                    // float32 even in 16-bit models
   bool is_projection = false;    // weight of a linear layer, not of a router, a head or an adapter: Muon may train it
   int64_t layer = -1;            // number of the layer; -1: before all layers; num_layers: after them
-  bool is_mtp = false;           // part of the MTP head (mtp.h), which has a gradient norm of its own
+  bool is_mtp = false;           // belongs to the MTP head (mtp.h), whose gradients have a norm of their own
   bool is_at_both_ends = false;  // a tied embedding, or one that the MTP head reads: a pipeline's first and last stage
                                  // each hold a copy
 
@@ -185,8 +185,8 @@ std::vector<ParameterShape> value_head_parameters(const ModelSpec& spec);
 std::vector<ParameterShape> held_by(const std::vector<ParameterShape>& parameters, int64_t rank, int64_t size);
 /// Selects the trained parameters: those with is_adapter if spec.lora is set, else all (with constants).
 std::vector<ParameterShape> select_trained(const ModelSpec& spec, std::vector<ParameterShape> parameters);
-/// Returns all parameters of a language model: the backbone's, the lm head's unless it is tied, and with spec.trains_mtp
-/// the MTP head's, which come last.
+/// Returns all parameters of a language model: the backbone's, the lm head's unless it is tied, and with
+/// spec.trains_mtp the MTP head's, which come last.
 std::vector<ParameterShape> policy_parameters(const ModelSpec& spec);
 /// Returns policy_parameters() from a cache, because a mixture has tens of thousands. Safe to call from several
 /// threads.

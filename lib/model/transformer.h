@@ -28,8 +28,8 @@ class Transformer {
   /// `known`: supported architectures. `lora`: adapters that the model must have; it gets the folder's, or new ones if
   /// the folder has none. Null: it has adapters only if the folder does. `base`: parameters() of a loaded model with
   /// the same base weights, layout and dtype, whose frozen tensors this model shares; null: loads its own. trains_mtp:
-  /// the parameters include the MTP head's (with_mtp() in mtp.h). Throws UserError if a tensor is missing or has another
-  /// shape or dtype.
+  /// the parameters include the MTP head's (with_mtp() in mtp.h). Throws UserError if a tensor is missing or has
+  /// another shape or dtype.
   static Transformer load(const std::filesystem::path& folder, at::Device device = at::kCPU,
                           at::ScalarType dtype = at::kFloat, const ModelParallel& parallel = {},
                           const Architectures& known = architectures(), const std::optional<LoraSpec>& lora = {},

@@ -171,8 +171,8 @@ ROLL_V3 void multiply_nibbles_v3(const NibbleBlock* panel, const SummedRows& par
             __builtin_prefetch(reinterpret_cast<const char*>(next + b) + 64 * (3 * first / 8 + line), 0, 2);
         Register<kLanes>::Ints sums[kFixedDigits] = {};
         for (int64_t s = 0; s < kNibbleSteps; ++s) {
-          const __m256i both = _mm256_loadu_si256(
-              reinterpret_cast<const __m256i*>(block.codes[s][first / 16] + first % 16 * 4));
+          const __m256i both =
+              _mm256_loadu_si256(reinterpret_cast<const __m256i*>(block.codes[s][first / 16] + first % 16 * 4));
           const __m256i codes[2] = {_mm256_and_si256(both, low_half),
                                     _mm256_and_si256(_mm256_srli_epi16(both, 4), low_half)};
           for (int64_t d = 0; d < kFixedDigits; ++d)
@@ -253,11 +253,10 @@ void round_to_nibbles(const float* weights, int64_t inputs, int64_t output, Nibb
   for (int64_t b = 0; b < nibble_blocks(inputs); ++b) {
     const float* const from = weights + b * kNibbleBlock;
     const int64_t size = std::min(kNibbleBlock, inputs - b * kNibbleBlock);
-    const float largest = *std::max_element(
-        from, from + size, [](float a, float c) { return std::fabs(a) < std::fabs(c); });
+    const float largest =
+        *std::max_element(from, from + size, [](float a, float c) { return std::fabs(a) < std::fabs(c); });
     const bool is_finite = std::all_of(from, from + size, [](float w) { return std::isfinite(w); });
-    const uint16_t narrow =
-        to_bfloat16(is_finite ? largest / -kNibbleZero : std::numeric_limits<float>::quiet_NaN());
+    const uint16_t narrow = to_bfloat16(is_finite ? largest / -kNibbleZero : std::numeric_limits<float>::quiet_NaN());
     const float scale = std::bit_cast<float>(static_cast<uint32_t>(narrow) << 16);
     panel[b].scales[output] = narrow;
     for (int64_t k = 0; k < kNibbleBlock; ++k) {

@@ -1,7 +1,8 @@
-// Products with 4-bit weights on the CPU, for packed_weight.h, like those of panel_product.h. 32 inputs of an output are
-// a block with a scale: weight = scale * (code - 8), code 0 to 15. A block's sum with a row in fixed point
-// (fixed_rows.h) is a whole number of at most 29 bits; times its scale it is added to the output by fused multiply-adds,
-// block after block. So all processors compute the same bits, and a row's bits do not depend on other rows.
+// Products with 4-bit weights on the CPU, for packed_weight.h, like those of panel_product.h. 32 inputs of an output
+// are a block with a scale: weight = scale * (code - 8), code 0 to 15. A block's sum with a row in fixed point
+// (fixed_rows.h) is a whole number of at most 29 bits; times its scale it is added to the output by fused
+// multiply-adds, block after block. So all processors compute the same bits, and a row's bits do not depend on other
+// rows.
 #pragma once
 
 #include <cstdint>

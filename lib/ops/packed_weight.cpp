@@ -130,8 +130,7 @@ void PackedWeight::fill_rounded(int64_t first_output, const at::Tensor& weight) 
         round_to_nibbles(weights, inputs_, output % kPanelWidth, reinterpret_cast<NibbleBlock*>(panel));
         continue;
       }
-      const ByteColumn column =
-          round_row(weights, inputs_, output % kPanelWidth, reinterpret_cast<int8_t*>(panel));
+      const ByteColumn column = round_row(weights, inputs_, output % kPanelWidth, reinterpret_cast<int8_t*>(panel));
       scales[output] = column.scale;
       offsets[output] = column.offset;
     }

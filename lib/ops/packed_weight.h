@@ -38,8 +38,8 @@ class PackedWeight {
   /// Computes x W^T for the outputs of one panel, summed in float32: x [rows, K], with rows x_stride elements apart.
   /// Writes kPanelWidth elements of each of `rows` rows of y, from `y` on, with rows y_stride elements apart: the
   /// caller passes a pointer to the panel's first column. Padding outputs become 0. x has the weight's dtype; for int8
-  /// and 4 bits it has rows in fixed point (fixed_rows.h), x_stride bytes apart. `next_panel`: panel that this thread computes
-  /// next, which is prefetched; an index past the last one is allowed. Several threads may call it at once.
+  /// and 4 bits it has rows in fixed point (fixed_rows.h), x_stride bytes apart. `next_panel`: panel that this thread
+  /// computes next, which is prefetched; an index past the last one is allowed. Several threads may call it at once.
   void multiply(int64_t panel, const float* x, int64_t x_stride, int64_t rows, float* y, int64_t y_stride,
                 int64_t next_panel) const;
   void multiply(int64_t panel, const c10::BFloat16* x, int64_t x_stride, int64_t rows, float* y, int64_t y_stride,

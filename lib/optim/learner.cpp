@@ -261,15 +261,15 @@ void Learner::fetch(const Accumulated& accumulated, UpdateResult& result) {
   for (int64_t k = 0; k < num_losses; ++k) local_loss += values[k].item<double>();
   result.loss = ranks_.dp.all_reduce_sum(local_loss, name_ + " loss");
   if (ranks_.stage()) result.loss = ranks_.stage()->ranks().all_reduce_sum(result.loss, name_ + " loss");
-  result.grad_norm = gradient_norm(values[num_losses], result.loss, /*of_mtp=*/false);
-  if (has_mtp()) result.mtp_grad_norm = gradient_norm(values[num_losses], result.loss, /*of_mtp=*/true);
+  result.grad_norm = gradient_norm(values[num_losses], result.loss, /*is_for_mtp=*/false);
+  if (has_mtp()) result.mtp_grad_norm = gradient_norm(values[num_losses], result.loss, /*is_for_mtp=*/true);
   result.numbers.assign(values.begin() + num_losses + 1, values.end());
 }
 
-double Learner::gradient_norm(const at::Tensor& group_squares, double loss, bool of_mtp) {
+double Learner::gradient_norm(const at::Tensor& group_squares, double loss, bool is_for_mtp) {
   double squares = 0;
   for (size_t i = 0; i < groups_.size(); ++i) {
-    if (groups_[i]->is_of_mtp != of_mtp) continue;
+    if (groups_[i]->is_of_mtp != is_for_mtp) continue;
     const double group_square = group_squares[static_cast<int64_t>(i)].item<double>();
     const bool sums_over_experts =
         groups_[i]->is_of_experts && !options_.shares_optimizer;  // slices are summed over all ranks below

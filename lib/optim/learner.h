@@ -71,11 +71,11 @@ struct MicroLoss {
 
 /// Result of an update on this rank; loss, grad_norm, clip_coef, lr and skipped are equal on all ranks.
 struct UpdateResult {
-  double loss = 0;          // loss of the whole mini-batch
-  double grad_norm = 0;     // before clipping, over all ranks; without the MTP head
-  double clip_coef = 1;     // factor by which clipping scales the gradient
+  double loss = 0;                        // loss of the whole mini-batch
+  double grad_norm = 0;                   // before clipping, over all ranks; without the MTP head
+  double clip_coef = 1;                   // factor by which clipping scales the gradient
   std::optional<double> mtp_grad_norm{};  // the same of the MTP head, which is clipped by itself; unset without one
-  double lr = 0;            // learning rate of this update
+  double lr = 0;                          // learning rate of this update
   double compute_s = 0;     // this rank's seconds from the start until it waits for other ranks' gradients
   double stage_wait_s = 0;  // part of compute_s spent waiting for other pipeline stages; 0 on a GPU
   std::optional<std::vector<double>> pass_s{};  // CPU seconds per pipeline pass; unset on a GPU or without a pipeline
@@ -173,7 +173,7 @@ class Learner {
   bool has_mtp() const { return ranks_.parts && ranks_.parts->has_mtp(); }
   /// Returns the norm over all ranks and the groups of the MTP head, or all others, from this rank's sums of squares.
   /// NaN on all ranks if any rank's `loss` is not finite.
-  double gradient_norm(const at::Tensor& group_squares, double loss, bool of_mtp);
+  double gradient_norm(const at::Tensor& group_squares, double loss, bool is_for_mtp);
   void keep_gradient();
   void make_step(const UpdateResult& update);
   void gather_parameters();

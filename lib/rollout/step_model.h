@@ -116,7 +116,7 @@ struct EngineLimits {
   int64_t page_size = 16;        // tokens per page; models with recurrent states may raise it
   int64_t kv_cache_bytes = 0;    // 0: no limit
   int64_t max_pages = 0;         // 0: no limit
-  int64_t weight_bits = 0;     // 8, 4: linear layers read weights in so many bits (CPU only); 0: in the dtype
+  int64_t weight_bits = 0;       // 8, 4: linear layers read weights in so many bits (CPU only); 0: in the dtype
   bool records_experts = false;  // keeps the experts chosen for each token
 };
 

@@ -146,7 +146,7 @@ void complete_models(Config& config, Checker& check) {
                   "set it to the judging model's folder or Hub name");
 }
 
-/// Enables importance weights for a sampler with rounded weights, whose token probabilities differ from the trained weights'.
+/// Enables importance weights for a sampler with rounded weights, whose probabilities differ from the trainer's.
 void complete_sampler_dtype(Config& config, Checker& check) {
   auto& is_enabled = config.experience.train_infer_correction.is_weight.enabled;
   if (config.actor_infer.model_args.weight_bits() == 0 || !config.trains() || check.is_set(is_enabled)) return;

@@ -59,9 +59,10 @@ std::optional<ModelSpec> trained_spec(std::optional<ModelSpec> spec, const Worke
                 "its weights are quantised (quantization_config), so only adapters can be trained; set lora_rank, or "
                 "name the model without quantisation");
   if (const double& coef = worker.strategy_args.strategy_config.mtp_loss_coef; spec && coef > 0) {
-    check.require(!spec->lora, coef,
-                  "adapters are trained, but the multi-token-prediction head belongs to the frozen base model; leave it "
-                  "out");
+    check.require(
+        !spec->lora, coef,
+        "adapters are trained, but the multi-token-prediction head belongs to the frozen base model; leave it "
+        "out");
     if (!spec->lora) check.collect(coef, [&] { spec = with_trained_mtp(*spec, worker); });
   }
   const double& bias_step = worker.strategy_args.strategy_config.moe_router_bias_update_rate;

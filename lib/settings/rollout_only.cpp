@@ -91,7 +91,8 @@ void place_policy_at_sampler(Config& config, Checker& check) {
                 check.name(config.rollout_only));
   WorkerConfig &policy = config.actor_train, &sampler = config.actor_infer;
   // The policy takes the sampler's dtype; otherwise the trainer's dtype holds, in which its first step samples.
-  if (!check.is_set(policy) && sampler.model_args.weight_bits() == 0) policy.model_args.dtype = sampler.model_args.dtype;
+  if (!check.is_set(policy) && sampler.model_args.weight_bits() == 0)
+    policy.model_args.dtype = sampler.model_args.dtype;
   if (!sampler.device_mapping) sampler.device_mapping = policy.device_mapping;
   policy.device_mapping = sampler.device_mapping;
   policy.strategy_args = {};

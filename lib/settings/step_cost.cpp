@@ -39,9 +39,9 @@ StepCost step_cost(const Config& config, const RoleShapes& models) {
     cost.training += static_cast<double>(config.ppo_epochs) *
                      step_forward_flops(config, spec->second, update.has_lm_head) * (3 + recomputed);
     if (update.has_lm_head)
-      cost.training += static_cast<double>(config.ppo_epochs * config.sequences_per_step() * most_contexts(config)) *
-                       mtp_training_flops(spec->second, config.sequence_length.value_or(0),
-                                          config.response_length.value_or(0));
+      cost.training +=
+          static_cast<double>(config.ppo_epochs * config.sequences_per_step() * most_contexts(config)) *
+          mtp_training_flops(spec->second, config.sequence_length.value_or(0), config.response_length.value_or(0));
     cost.training +=
         static_cast<double>(updates_per_step(config, *update.worker)) * muon_flops(*update.worker, spec->second);
   }

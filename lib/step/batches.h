@@ -20,7 +20,7 @@ struct BatchRule {
   bool is_packed = false;     // true: micro-batches hold up to packing.budget tokens; false: num_sequences sequences
   PackOptions packing;        // budget, alignment, prefix sharing; packing.workload balances ranks, packed or not
   int64_t num_sequences = 8;  // if not packed: sequences per micro-batch (rows, if sequences_per_row > 1)
-  int64_t unshared = 0;           // further last tokens of a shared prompt that are not shared: prefix_tree() in packed.h
+  int64_t unshared = 0;       // further last tokens of a shared prompt that are not shared: prefix_tree() in packed.h
   int64_t sequences_per_row = 1;  // consecutive sequences that stay in one micro-batch: 2 for DPO's pairs
 
   /// Returns this rule with another cost model of sequences (packing.workload).

@@ -90,7 +90,8 @@ constexpr MetricWords kPolicy[] = {
     {"*/moe/replayed_otherwise", "", "share of experts that routing_replay used and the trainer's routers had not"},
     {"*/moe/agreement", "", "share of experts that the sampler used, too; 1 under routing_replay"},
     {"*/mtp/loss", "nats",
-     "loss of the multi-token-prediction head before mtp_loss_coef: minus its log-prob of the token after the next one"},
+     "loss of the multi-token-prediction head before mtp_loss_coef: minus its log-prob of the token after the next "
+     "one"},
     {"*/mtp/probability", "",
      "the head's mean probability of that token: about the share of its guesses that a server accepts"},
     {"*/mtp/grad_norm", "", "norm of the head's gradient before max_grad_norm clips it"},

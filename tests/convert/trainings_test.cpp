@@ -83,7 +83,8 @@ TEST_CASE("verl's fine-tuning keeps its batches, epochs, schedule and adapters",
   const std::string head = kVerlSft + "model.path=m model.mtp.enable=True ";
   constexpr const char* kCoefficient = "sft_train.strategy_args.strategy_config.mtp_loss_coef";
   check_values(converted_training(head), {{kCoefficient, "none"}});  // it is only saved again
-  const Converted trained = converted_training(head + "model.mtp.enable_train=True model.mtp.mtp_loss_scaling_factor=0.3");
+  const Converted trained =
+      converted_training(head + "model.mtp.enable_train=True model.mtp.mtp_loss_scaling_factor=0.3");
   check_values(trained, {{kCoefficient, "0.3"}});
   CHECK(tells(trained, "in roll it trains the head alone"));
   CHECK_FALSE(tells(converted_training(head + "model.mtp.enable_train=True model.mtp.detach_encoder=True"),

@@ -231,8 +231,7 @@ TEST_CASE("a decoder of 8 bits is the decoder of a model with rounded products",
     const bool has_bytes = bits == 8 || name.starts_with("lm_head");
     for (at::Tensor block : weight.split(has_bytes ? weight.size(1) : 32, 1)) {
       const at::Tensor largest = block.gather(1, block.abs().argmax(1, /*keepdim=*/true));
-      const at::Tensor scale =
-          has_bytes ? largest.abs() / 127 : (largest / -8).to(at::kBFloat16).to(at::kFloat);
+      const at::Tensor scale = has_bytes ? largest.abs() / 127 : (largest / -8).to(at::kBFloat16).to(at::kFloat);
       block.div_(scale).round_().clamp_(has_bytes ? -127 : -8, has_bytes ? 127 : 7).mul_(scale);
     }
   }

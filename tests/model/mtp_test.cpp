@@ -41,7 +41,7 @@ NamedTensors head_weights(const Json& golden) {
 
 /// A folder of the golden model with its head, and with `more` tensors.
 std::filesystem::path write_mtp_folder(const std::string& name, const std::filesystem::path& folder,
-                                   const NamedTensors& more = {}) {
+                                       const NamedTensors& more = {}) {
   const Json golden = test::read_golden(name);
   NamedTensors weights = test::golden_weights(golden, false);
   for (const NamedTensors& further : {head_weights(test::read_golden("mtp_" + name)), more})
@@ -51,13 +51,12 @@ std::filesystem::path write_mtp_folder(const std::string& name, const std::files
 }
 
 Transformer load_with_mtp(const std::filesystem::path& folder, const ModelParallel& parallel = {},
-                         at::ScalarType dtype = at::kDouble) {
+                          at::ScalarType dtype = at::kDouble) {
   return Transformer::load(folder, at::kCPU, dtype, parallel, architectures(), {}, nullptr, /*trains_mtp=*/true);
 }
 
 PackedTokens mtp_tokens(const std::string& name) {
-  PackedTokens tokens =
-      pack_tokens(test::read_golden(name)["ids"].get<std::vector<std::vector<int64_t>>>());
+  PackedTokens tokens = pack_tokens(test::read_golden(name)["ids"].get<std::vector<std::vector<int64_t>>>());
   tokens.trains_mtp = true;
   return tokens;
 }
@@ -94,7 +93,8 @@ TEST_CASE("the MTP head predicts and learns as transformers' layers do", "[model
   const auto name = GENERATE(from_range(kMtpModels));
   INFO(name);
   const Json golden = test::read_golden("mtp_" + name);
-  const double tolerance = name.starts_with("qwen3") ? 2e-5 : 5e-6;  // what a delta net reads is normed however small it is
+  const double tolerance =
+      name.starts_with("qwen3") ? 2e-5 : 5e-6;  // what a delta net reads is normed however small it is
   const TemporaryFolder folder;
   const Transformer model = load_with_mtp(write_mtp_folder(name, folder / "m"));
   const PackedTokens tokens = mtp_tokens(name);
@@ -130,7 +130,8 @@ TEST_CASE("the MTP head predicts and learns as transformers' layers do", "[model
     const at::Tensor g = gradient.to(at::kDouble).flatten();
     const double norm = numbers[0], scale = norm * std::sqrt(static_cast<double>(g.numel()));
     CHECK(g.norm().item<double>() == Approx(norm).epsilon(1e-5).margin(1e-9));
-    CHECK(std::abs((g * test::golden_numbers(k++, g.numel())).sum().item<double>() - numbers[1]) <= 1e-5 * scale + 1e-9);
+    CHECK(std::abs((g * test::golden_numbers(k++, g.numel())).sum().item<double>() - numbers[1]) <=
+          1e-5 * scale + 1e-9);
   }
 }
 
@@ -241,8 +242,7 @@ TEST_CASE("a trained MTP head is saved with what it shares with the model", "[mo
   untrained.save(folder / "again");
   const HfFolder before = HfFolder::open(folder / "m"), again = HfFolder::open(folder / "again");
   REQUIRE(again.entries().size() == before.entries().size());
-  for (const TensorEntry& entry : before.entries())
-    CHECK(at::equal(again.read(entry.name), before.read(entry.name)));
+  for (const TensorEntry& entry : before.entries()) CHECK(at::equal(again.read(entry.name), before.read(entry.name)));
 
   const Transformer model = load_with_mtp(folder / "m", {}, at::kFloat);
   {
@@ -269,9 +269,7 @@ TEST_CASE("a trained MTP head is saved with what it shares with the model", "[mo
 
 TEST_CASE("a model without one MTP head is refused if the head is to be trained", "[model]") {
   const TemporaryFolder folder;
-  const auto message = [&](const std::string& name) {
-    return test::message_of([&] { load_with_mtp(folder / name); });
-  };
+  const auto message = [&](const std::string& name) { return test::message_of([&] { load_with_mtp(folder / name); }); };
   test::write_golden_folder(test::read_golden("smollm3"), false, folder / "none");
   CHECK_THAT(message("none"), Contains("models of type smollm3 have none"));
   test::write_golden_folder(test::read_golden("qwen3_next"), false, folder / "lacks");

@@ -9,7 +9,8 @@ namespace roll {
 
 TEST_CASE("a sampler alone reads weights of 8 or 4 bits, and its tokens are then weighed", "[train]") {
   const std::string dtype = GENERATE("int8", "int4");
-  const std::string narrow = "actor_infer.model_args.dtype=" + dtype, weighs = "train_infer_correction.is_weight.enabled";
+  const std::string narrow = "actor_infer.model_args.dtype=" + dtype,
+                    weighs = "train_infer_correction.is_weight.enabled";
   const auto load = [](const std::vector<std::string>& overrides) {
     return load_config(kRecipe, overrides, {.num_ranks = {}, .offline = true});
   };
