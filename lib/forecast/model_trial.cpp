@@ -1,6 +1,7 @@
 #include "forecast/model_trial.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <algorithm>
 #include <functional>

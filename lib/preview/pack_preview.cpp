@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ranges>
 #include <set>
 
 #include "base/error.h"
@@ -36,8 +35,8 @@ std::vector<Pass> list_passes(const Config& config, const RoleShapes& shapes) {
   };
   const TrainingPlan plan = plan_training(config);
   std::vector<Pass> passes;
-  for (const PlannedUpdate& update : std::views::reverse(plan.updates))
-    passes.push_back({Stage::kTrain, update.role, update.metrics, *update.worker, workload(update.role)});
+  for (auto update = plan.updates.rbegin(); update != plan.updates.rend(); ++update)  // clang 14 lacks views::reverse
+    passes.push_back({Stage::kTrain, update->role, update->metrics, *update->worker, workload(update->role)});
   for (const PlannedPass& pass : plan.passes)
     passes.push_back({Stage::kForward, pass.role, pass.phase(), *pass.worker, workload(pass.role)});
   return passes;
@@ -144,12 +143,12 @@ void add_metrics(StageReport& report, const std::string& metrics_name) {
   std::map<int64_t, Metrics> steps;
   for (const auto& batch : report.batches) add_packing_metrics(metrics_name, batch.plans.front(), steps[batch.step]);
   const bool is_new = report.metrics.empty();
-  for (auto& [step, metrics] : steps) {
-    if (is_new) report.metrics.push_back({step, {}});
+  for (const auto& step : steps) {
+    if (is_new) report.metrics.push_back({step.first, {}});
     auto& values = std::find_if(report.metrics.begin(), report.metrics.end(), [&](const auto& m) {
-                     return m.step == step;
+                     return m.step == step.first;
                    })->values;
-    for (auto& value : metrics.values()) values.push_back(std::move(value));
+    for (auto& value : step.second.values()) values.push_back(std::move(value));
   }
 }
 
