@@ -17,7 +17,7 @@ struct GenerateFlags {
   std::string model;                          // --model; add_generate() replaces it by the model's folder
   std::string template_name = "native";       // --template: name of a chat template; "native": the model's
   std::string device = "auto";                // --device
-  std::string dtype = "auto";                 // --dtype: compute type, or "int8" for int8 weights
+  std::string dtype = "auto";                 // --dtype: compute type, or "int8" or "int4" for weights of 8 or 4 bits
   std::string input = "-";                    // --input: file of prompts, if `prompts` is empty; "-": standard input
   std::optional<std::string> output;          // --out: file for JSON lines; unset: standard output
   std::optional<std::string> system;          // --system: system message of --chat and --as-message
@@ -37,7 +37,7 @@ struct GenerateFlags {
   GeneratingArgs generating;  // --temperature, --top-p, ...; an input line's "sampling" object overrides them
   SamplingParams sampling;    // --seed, --max-length, ...; add_generate() sets sampling.generating from `generating`
 
-  /// Returns true for int8 weights; tensors other than weights then have the compute type of "auto".
+  /// Returns 8 or 4 for weights of so many bits, else 0. Other tensors then have the compute type of "auto".
   int64_t weight_bits() const { return dtype == "int8" ? 8 : dtype == "int4" ? 4 : 0; }
 };
 

@@ -19,6 +19,7 @@
 //   only_with(other)        the key has no effect while the member `other` is false, or an optional without a value
 //   only_if(acts, other)    the key has an effect only if the bool `acts` is true; the member `other` decides that
 //   may_change()            a resumed run may have another value; for a group, for all keys in it
+//   must_stay()             a resumed run must have the same value, although a group around the key may change
 //   bool_or_text()          for text: YAML's true and false become "true" and "false"
 //
 // Each visitor of keys (reader, writer, walk.h, a tool's flags) is a subclass of Keys.
@@ -50,6 +51,10 @@ struct MayChange {};
 constexpr MayChange may_change() {
   return {};
 }
+struct MustStay {};
+constexpr MustStay must_stay() {
+  return {};
+}
 struct BoolOrText {};
 constexpr BoolOrText bool_or_text() {
   return {};
@@ -61,10 +66,12 @@ struct KeyLine {
   const char* doc;               // the key's meaning
   Range range{};                 // allowed numbers
   bool may_change = false;       // the rule may_change()
+  bool must_stay = false;        // the rule must_stay()
   bool is_bool_or_text = false;  // the rule bool_or_text()
 
   void take(const Range& rule) { range = rule; }
   void take(MayChange) { may_change = true; }
+  void take(MustStay) { must_stay = true; }
   void take(BoolOrText) { is_bool_or_text = true; }
   void take(const OnlyIf&) {}
 };

@@ -12,7 +12,7 @@ class Walk : public Keys {
 
   void visit(const KeyLine& line, const AnyMember& member) override {
     const auto kind = member.is_group() ? KeyInfo::Kind::kGroup : KeyInfo::Kind::kKey;
-    f_({prefix_ + line.key, line.key, kind, line.doc, line.range, line.may_change}, member);
+    f_({prefix_ + line.key, line.key, kind, line.doc, line.range, line.may_change, line.must_stay}, member);
     if (depth_ != WalkDepth::kTop) descend(prefix_ + line.key, member);
   }
   void noted(KeyList keys, const char* reason) override { visit_keys(keys, KeyInfo::Kind::kNoted, reason); }

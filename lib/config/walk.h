@@ -18,6 +18,7 @@ struct KeyInfo {
   std::string doc;          // meaning; for kNoted and kRefused, the reason
   Range range{};            // allowed numbers
   bool may_change = false;  // the rule may_change()
+  bool must_stay = false;   // the rule must_stay()
 };
 
 /// Called for each key; `member` has no type and address for noted and refused keys.

@@ -24,11 +24,11 @@
     model "lora.*", Fate::kAutomatic, "adapters are float32 and start at 0"                                            \
   }
 
-#define VERL_MTP_ROWS(model)                                                                                   \
-  {model "mtp.enable", Fate::kCombined}, {model "mtp.enable_train", Fate::kCombined},                          \
-      {model "mtp.detach_encoder", Fate::kCombined},                                                           \
-      {model "mtp.mtp_loss_scaling_factor", Fate::kCombined, "", "0.1"}, {                                     \
-    model "mtp.*", Fate::kNothing, "the sampler guesses from earlier text; actor_infer.speculation changes it" \
+#define VERL_MTP_ROWS(model)                                                                 \
+  {model "mtp.enable", Fate::kCombined}, {model "mtp.enable_train", Fate::kCombined},        \
+      {model "mtp.detach_encoder", Fate::kCombined},                                         \
+      {model "mtp.mtp_loss_scaling_factor", Fate::kCombined, "", "0.1"}, {                   \
+    model "mtp.*", Fate::kNothing, "the sampler guesses from earlier text, without the head" \
   }
 
 namespace roll {

@@ -183,7 +183,7 @@ class CpuDecoder : public Decoder {
   void add_and_norm(Member& member, const DecoderBlock* last, const at::Tensor& norm);
   /// Adds one row of the block's output, with bias, norm and scale, to a row of x_.
   void add_branch(const DecoderBlock& block, float* x, float* branch) const;
-  /// Rows of x in the form that a product reads: type T, or fixed point (ops/fixed_rows.h) for int8 weights.
+  /// Rows of x in the form that a product reads: type T, or fixed point (ops/fixed_rows.h) for weights of 8 or 4 bits.
   using Operand = std::variant<Inputs, RowView<uint8_t>>;
   /// Returns the first `rows` rows of x as `weight` reads them. Rows in fixed point are valid until the next call.
   Operand operand(Member& member, const PackedWeight& weight, Inputs x, int64_t rows);
@@ -259,7 +259,7 @@ class CpuDecoder : public Decoder {
   // tensor-parallel ranks split it.
   at::Tensor x_, qkv_, branch_, logits_, gathered_;
   at::Tensor input_, mixed_, gated_;  // type T: GEMM inputs
-  at::Tensor fixed_;                  // uint8: the rows of operand(); only with int8 weights
+  at::Tensor fixed_;                  // uint8: the rows of operand(); only with weights of 8 or 4 bits
 
   ExpertRecord record_;
   // MoE: router logits; input, gated and result of each (row, expert) choice, sorted by expert.

@@ -242,8 +242,9 @@ void StrategyConfig::fields(Keys& v) {
     within(0, 1'000'000));
   v("mtp_loss_coef", mtp_loss_coef,
     "coefficient of the loss of the policy's multi-token-prediction head, which predicts the token after the next one; "
-    "the head then follows the policy, which it does not change; 0: the head stays as it is",
-    within(0, 1'000'000));
+    "the head then follows the policy, which it does not change, unless its loss is not finite: the update is then "
+    "left out; 0: the head stays as it is",
+    within(0, 1'000'000), must_stay());
   v("use_distributed_optimizer", use_distributed_optimizer, "data ranks share the optimizer's state (ZeRO-1)");
   v("reshard_after_forward", reshard_after_forward,
     "during an update, data ranks share layers and gradients, too, and gather each layer when they compute it "

@@ -38,7 +38,8 @@ SamplingWork sampling_work(const SimulatedWorld& world, const ThinStep& step, co
   const auto element = static_cast<int64_t>(c10::elementSize(model_dtype(config.actor_train.model_args, device)));
   const NumberBytes bytes{
       sampled_weight_bytes(config.actor_infer.model_args.weight_bits(), static_cast<double>(element)), element};
-  const ModelSpec& spec = policy_shape(world.models);
+  ModelSpec spec = policy_shape(world.models);
+  spec.trains_mtp = false;  // only the trainer has the head
   int64_t drawn = 0, longest = 0, longest_prompt = 0, read = 0;
   double prompt_flops = 0;
   for (const int64_t s : sequences) {

@@ -63,11 +63,13 @@ ModelSpec with_mtp(ModelSpec spec, const std::filesystem::path& folder) {
   if (!spec.architecture->mtp) throw user_error("{}: models of type {} have none", lacks, spec.architecture->name);
   const MtpHead head = describe_mtp(spec);
   const HfFolder opened = open_weights(folder, spec);
-  const auto name_of = [&](const MtpHead& of) { return of.prefix + std::string(of.projection.name) + ".weight"; };
-  if (!opened.find(name_of(head))) throw user_error("{}: its folder lacks {}", lacks, name_of(head));
+  const std::string projection = head.prefix + std::string(head.projection.name) + ".weight";
+  if (!opened.find(projection)) throw user_error("{}: its folder lacks {}", lacks, projection);
   ModelSpec behind = spec;
   ++behind.num_layers;
-  if (name_of(describe_mtp(behind)) != name_of(head) && opened.find(name_of(describe_mtp(behind))))
+  const std::string second =
+      spec.architecture->mtp->prefix.empty() ? describe_mtp(behind).prefix : head.prefix + "layers.1.";
+  if (std::ranges::any_of(opened.entries(), [&](const TensorEntry& entry) { return entry.name.starts_with(second); }))
     throw user_error("{}: the model has several multi-token-prediction heads; roll trains a single one",
                      folder.string());
   spec.trains_mtp = true;

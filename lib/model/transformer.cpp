@@ -1,11 +1,11 @@
 #include "model/transformer.h"
-#include "model/mtp.h"
 
 #include <ATen/ATen.h>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "model/model_folder.h"
+#include "model/mtp.h"
 #include "model/peft_config.h"
 #include "model/spec.h"
 #include "model/stacked_adapters.h"

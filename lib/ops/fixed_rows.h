@@ -1,4 +1,4 @@
-// Rows of x in fixed point, for products with int8 weights (panel_product.h). An element is an integer of 21 bits times
+// Rows of x in fixed point, for products with weights of 8 or 4 bits. An element is an integer of 21 bits times
 // the scale of its row, an error of at most 5e-7 times the row's largest element. Sums of products of integers are
 // exact, so a product has the same bits on every processor and in every order.
 // Layout of a row: its scale (float), padding to 64 bytes, then three planes with one digit (0 to 127) of each element:

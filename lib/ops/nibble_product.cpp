@@ -32,7 +32,6 @@ struct SummedRows {
     std::memcpy(&scale, row(r), sizeof(scale));
     return scale;
   }
-  SummedRows from(int64_t first) const { return {rows, sums + first * blocks, blocks}; }
 };
 
 /// Vector types for `Lanes` scales, before and after they are widened.

@@ -47,7 +47,8 @@ BudgetRow budget_row(int64_t budget, const BatchRule& configured, const std::vec
                     .padded_size = 1,
                     .algorithms = {std::string(enum_name(rule.packing.algorithm))}};
   for (const auto& sizes : batches)
-    stage.batches.push_back({.plans = {batch_stats(plan_ranks(sizes, rule, data_ranks), sizes, rule.packing)}});
+    stage.batches.push_back(
+        {.plans = {batch_stats(plan_ranks(sizes, rule, data_ranks), shareable(sizes, rule), rule.packing)}});
   const PlanSummary summary = summarise(stage, 0);
   return {.budget = budget,
           .micro_batches = summary.micro_batches,

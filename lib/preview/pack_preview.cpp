@@ -78,11 +78,11 @@ std::vector<NamedRule> make_rules(const BatchRule& configured, const LengthSourc
 /// Returns a key that is equal for passes with equal plans.
 std::string plan_key(const Pass& pass, const BatchRule& rule) {
   const PackOptions& packing = rule.packing;
-  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}", pass.worker.strategy_args.strategy_config.model_ranks(),
+  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {}", pass.worker.strategy_args.strategy_config.model_ranks(),
                      pass.stage == Stage::kTrain, rule.is_packed, rule.num_sequences, algorithm_name(rule),
                      packing.budget, packing.alignment, packing.min_num_micro_batches,
                      static_cast<int>(packing.share_prompts), packing.workload.linear, packing.workload.attention,
-                     pass.stage == Stage::kTrain ? pass.worker.mini_batch_per_rank() : 0);
+                     pass.stage == Stage::kTrain ? pass.worker.mini_batch_per_rank() : 0, rule.unshared);
 }
 
 Partition list_batches(const Config& config, const Pass& pass, const StepLengths& step) {
@@ -96,7 +96,7 @@ BatchReport batch_report(const SequenceSizes& sizes, const std::vector<NamedRule
   const BatchRule& configured = rules.front().rule;
   batch.padded_work = padded_work(sizes.lengths, configured.num_sequences, configured.packing.workload);
   for (const auto& [name, rule] : rules)
-    batch.plans.push_back(batch_stats(plan_ranks(sizes, rule, num_ranks), sizes, rule.packing));
+    batch.plans.push_back(batch_stats(plan_ranks(sizes, rule, num_ranks), shareable(sizes, rule), rule.packing));
   return batch;
 }
 

@@ -38,7 +38,13 @@ void check_adapters(const WorkerConfig& trained, Checker& check) {
       note_ignored(args.use_dora), note_ignored(args.use_rslora);
 }
 
+void check_no_mtp(const WorkerConfig& worker, Checker& check) {
+  const double& coef = worker.strategy_args.strategy_config.mtp_loss_coef;
+  check.require(coef == 0, coef, "only the trained policy's multi-token-prediction head is trained; leave it out");
+}
+
 void check_no_adapters(const WorkerConfig& worker, Checker& check) {
+  check_no_mtp(worker, check);
   check.require(!worker.model_args.quantise_base, worker.model_args.quantise_base,
                 "only the frozen weights under trained adapters are quantised; remove it");
   if (!worker.model_args.trains_adapters()) return;
@@ -49,7 +55,11 @@ void check_no_adapters(const WorkerConfig& worker, Checker& check) {
 }
 
 void check_adapters(const Config& config, Checker& check) {
-  for (const auto& [name, worker] : trained_roles(config)) check_adapters(*worker, check);
+  for (const auto& [name, worker] : trained_roles(config)) {
+    check_adapters(*worker, check);
+    if (name != kPolicyRole) check_no_mtp(*worker, check);
+  }
+  check_no_mtp(config.actor_infer, check), check_no_mtp(config.reference, check);
   for (const auto& [name, worker] : reference_roles(config))
     if (name != kReferenceRole)
       check_no_adapters(*worker, check);

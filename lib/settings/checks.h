@@ -67,6 +67,8 @@ void check_routing(const Config& config, const ModelSpec& policy, Checker& check
 void check_adapters(const Config& config, Checker& check);
 void check_adapters(const WorkerConfig& trained, Checker& check);
 void check_no_adapters(const WorkerConfig& worker, Checker& check);
+/// Rejects mtp_loss_coef, for a role other than the trained policy.
+void check_no_mtp(const WorkerConfig& worker, Checker& check);
 
 /// Notes the sampling defaults if top_p or top_k is not set, because other trainers have different ones.
 void note_sampling(const Config& config, Checker& check);

@@ -27,11 +27,12 @@ Path parts_of_path(const std::string& path) {
   return parts;
 }
 
+/// Returns the keys that have the rule.
 template <HasFields... T>
-std::vector<Path> list_free_paths() {
+std::vector<Path> list_paths(bool KeyInfo::*rule) {
   std::vector<Path> paths;
   const auto add = [&](const KeyInfo& info, const AnyMember&) {
-    if (info.may_change) paths.push_back(parts_of_path(info.path));
+    if (info.*rule) paths.push_back(parts_of_path(info.path));
   };
   (walk(T(), WalkDepth::kExamples, add), ...);
   return paths;
@@ -39,12 +40,16 @@ std::vector<Path> list_free_paths() {
 
 /// Returns true if the key, or a group around it, may change. `<name>` in a path is any entry of a map.
 bool is_free(const std::string& key) {
-  static const std::vector<Path> kFree = list_free_paths<Config, SftConfig, DpoConfig, DistillConfig>();
+  constexpr auto kList = list_paths<Config, SftConfig, DpoConfig, DistillConfig>;
+  static const std::vector<Path> kFree = kList(&KeyInfo::may_change), kFixed = kList(&KeyInfo::must_stay);
   const Path path = parts_of_path(key);
-  return std::ranges::any_of(kFree, [&](const Path& free) {
-    const auto is_same = [](const std::string& a, const std::string& b) { return a == "<name>" || a == b; };
-    return free.size() <= path.size() && std::ranges::equal(free, std::span(path).first(free.size()), is_same);
-  });
+  const auto is_in = [&](const std::vector<Path>& paths) {
+    return std::ranges::any_of(paths, [&](const Path& known) {
+      const auto is_same = [](const std::string& a, const std::string& b) { return a == "<name>" || a == b; };
+      return known.size() <= path.size() && std::ranges::equal(known, std::span(path).first(known.size()), is_same);
+    });
+  };
+  return is_in(kFree) && !is_in(kFixed);
 }
 
 using Flat = std::map<std::string, std::string>;

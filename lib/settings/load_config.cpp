@@ -117,8 +117,6 @@ std::string check_models(const Config& config, bool offline, std::optional<RoleS
     const auto spec = spec_of_role(*worker, config.reward_pretrain, use);
     if (spec) check_model_layout(worker->strategy_args, *spec, check);
     if (role == kPolicyRole) continue;
-    const double& mtp = worker->strategy_args.strategy_config.mtp_loss_coef;
-    check.require(mtp == 0, mtp, "only the policy's multi-token-prediction head is trained; leave it out");
     const auto& name = worker->model_args.model_name_or_path;
     if (name != policy_name) check_lengths(config, spec, role, check);
     if (const auto planned = trained_spec(planned_spec(spec, name), *worker, check)) models.emplace(role, *planned);

@@ -33,11 +33,15 @@ std::optional<ModelSpec> read_spec(const ModelName& name, const ModelName& key, 
 
 namespace {
 
-ModelSpec with_trained_mtp(ModelSpec spec, const WorkerConfig& worker) {
+/// `has_weights`: the model folder, if it is here, has the weights of `spec`.
+ModelSpec with_trained_mtp(ModelSpec spec, const WorkerConfig& worker, bool has_weights) {
   if (worker.strategy_args.strategy_config.mtp_loss_coef == 0) return spec;
-  if (const auto folder = find_model_folder(worker.model_args.model_name_or_path.value()))
-    return with_mtp(std::move(spec), *folder);
-  spec.trains_mtp = spec.architecture->mtp.has_value();  // no folder tells more
+  const std::string& name = worker.model_args.model_name_or_path.value();
+  if (const auto folder = find_model_folder(name); folder && has_weights) return with_mtp(std::move(spec), *folder);
+  if (!spec.architecture->mtp)
+    throw user_error("{}: models of type {} have no multi-token-prediction head to train", name,
+                     spec.architecture->name);
+  spec.trains_mtp = true;
   return spec;
 }
 
@@ -47,7 +51,7 @@ ModelSpec with_trained_parts(ModelSpec spec, const std::string& role, const Work
   if (!is_trained(role)) return spec;
   const ModelArgs& args = worker.model_args;
   spec = with_adapters(std::move(spec), make_lora_spec(args, 0), args.model_name_or_path.value());
-  return role == kPolicyRole ? with_trained_mtp(std::move(spec), worker) : spec;
+  return role == kPolicyRole ? with_trained_mtp(std::move(spec), worker, /*has_weights=*/false) : spec;
 }
 
 std::optional<ModelSpec> trained_spec(std::optional<ModelSpec> spec, const WorkerConfig& worker, Checker& check) {
@@ -63,7 +67,7 @@ std::optional<ModelSpec> trained_spec(std::optional<ModelSpec> spec, const Worke
         !spec->lora, coef,
         "adapters are trained, but the multi-token-prediction head belongs to the frozen base model; leave it "
         "out");
-    if (!spec->lora) check.collect(coef, [&] { spec = with_trained_mtp(*spec, worker); });
+    if (!spec->lora) check.collect(coef, [&] { spec = with_trained_mtp(*spec, worker, /*has_weights=*/true); });
   }
   const double& bias_step = worker.strategy_args.strategy_config.moe_router_bias_update_rate;
   check.require(!spec || !spec->lora || bias_step == 0, bias_step,

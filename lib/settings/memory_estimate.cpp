@@ -102,7 +102,7 @@ void subtract_gathered_layers(MemoryEstimate& memory, const WorkerConfig& worker
   std::map<int64_t, double> layers;  // elements of recomputed layers; others stay whole until their backward
   for (const ParameterShape& parameter : parameters) {
     const FlatParameter shard = largest_shard(parameter, tensor_ranks(worker));
-    const int64_t layer = layer_number(parameter.name);
+    const int64_t layer = parameter.is_mtp ? -1 : layer_number(parameter.name);
     if (layer >= 0 && shard.is_matrix && shard.copies == 1 && layer < worker.recomputation().layers &&
         !is_frozen(parameter.name, worker.model_args.freeze_module_prefix))
       layers[layer] += static_cast<double>(shard.numel);
@@ -269,7 +269,8 @@ double judging_bytes(const Config& config, const ModelSpec& policy, const Judgin
 }
 
 /// Adds the sampler, which has the trainer's dtype.
-void add_sampler(MemoryEstimate& memory, const Config& config, const ModelSpec& spec, bool on_gpu, int rank) {
+void add_sampler(MemoryEstimate& memory, const Config& config, ModelSpec spec, bool on_gpu, int rank) {
+  spec.trains_mtp = false;  // only the trainer has the head
   const auto bytes =
       static_cast<double>(bytes_per_number(config.actor_train.model_args, on_gpu ? at::kCUDA : at::kCPU));
   const int64_t tp = tensor_ranks(config.actor_infer);

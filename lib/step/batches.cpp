@@ -19,12 +19,6 @@ BatchRule BatchRule::with(const Workload& workload) const {
 
 namespace {
 
-/// Returns the sizes with the prompts' tokens that can be shared.
-SequenceSizes shareable(SequenceSizes sizes, const BatchRule& rule) {
-  for (int64_t& prompt : sizes.prompts) prompt = std::max<int64_t>(1, prompt - rule.unshared);
-  return sizes;
-}
-
 /// Returns the sequences of the wanted pieces, in order.
 std::vector<int64_t> sequences_in(const Partition& pieces, const std::vector<int64_t>& wanted) {
   std::vector<int64_t> sequences;
@@ -126,6 +120,11 @@ std::vector<Partition> plan_groups(const SequenceSizes& sizes, const BatchRule& 
 }
 
 }  // namespace
+
+SequenceSizes shareable(SequenceSizes sizes, const BatchRule& rule) {
+  for (int64_t& prompt : sizes.prompts) prompt = std::max<int64_t>(1, prompt - rule.unshared);
+  return sizes;
+}
 
 int64_t sharing_alignment(const SequenceSizes& sizes, const BatchRule& rule) {
   const PackOptions& packing = rule.packing;

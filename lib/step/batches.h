@@ -31,6 +31,9 @@ struct BatchRule {
 /// 0.
 int64_t sharing_alignment(const SequenceSizes& sizes, const BatchRule& rule);
 
+/// Returns the sizes with the prompts' tokens that a batch of this rule can share.
+SequenceSizes shareable(SequenceSizes sizes, const BatchRule& rule);
+
 /// Distributes the sequences to num_ranks data-parallel ranks. Returns [rank][micro-batch][i]: indices in `sizes`, each
 /// once. Ranks get nearly equal work, sequence counts that differ by at most one, and the same number of micro-batches
 /// (some may be empty). With prefix sharing, the responses to a prompt stay together, unless balance between ranks or

@@ -54,12 +54,14 @@ void add_traffic_metrics(Traffic& traffic, Metrics& metrics);
 /// part that overlapped backward. Both are this rank's. The metrics of a step are sums over its updates.
 void add_reduction_metrics(const std::string& model, const UpdateTrace& update, Metrics& metrics);
 
+/// Adds to `result` the loss of the policy's MTP head (model/mtp.h): the mean over the `num_tokens` trained tokens of
+/// the mini-batch of minus log_probs [T], times `coef`; and its metrics. num_predicted: log_probs that are not 0 for
+/// want of a prediction (further_mask() in mtp.h).
+void add_mtp_loss(const std::string& model, const at::Tensor& log_probs, int64_t num_predicted, double coef,
+                  int64_t num_tokens, LossResult& result);
+
 /// Adds the routers' metrics <model>/moe/... to a micro-batch's loss result. routers: null: does nothing.
 /// **Collective** over the context-parallel ranks.
-/// Adds to `result` the loss of the policy's MTP head (model/mtp.h): the mean over the `num_tokens` trained tokens of
-/// the mini-batch of minus log_probs [T], times `coef`; and its metrics.
-void add_mtp_loss(const std::string& model, const at::Tensor& log_probs, double coef, int64_t num_tokens,
-                  LossResult& result);
 void add_router_metrics(const std::string& model, const RouterTraining* routers, LossResult& result);
 
 }  // namespace roll

@@ -7,6 +7,7 @@
 #include "dist/merged_metrics.h"
 #include "dist/messages.h"
 #include "model/mixture.h"
+#include "model/mtp.h"
 #include "records/messages.h"
 #include "step/role_forwards.h"
 #include "step/step_index.h"
@@ -177,9 +178,12 @@ MicroBatchLoss StepTrainer::make_loss(const RoleUpdates& update, const UpdateVie
     LossResult result;
     if (computed.is_here()) result = losses_.at(update.role)(e, computed, counts);
     const UpdateSettings& updates = update.training.updates;
-    if (policy.mtp_log_probs.defined())
-      add_mtp_loss(updates.prefix, policy.mtp_log_probs, model.mtp_loss_coef,
-                   counts.at(settings_.models.learnt_mask).batch_num_tokens, result);
+    if (policy.mtp_log_probs.defined()) {
+      const std::string& mask = settings_.models.learnt_mask;
+      add_mtp_loss(updates.prefix, policy.mtp_log_probs,
+                   further_mask(e.tokens, e.host_mask(mask)).sum().item<int64_t>(), model.mtp_loss_coef,
+                   counts.at(mask).batch_num_tokens, result);
+    }
     add_router_metrics(updates.prefix, policy.routers.get(), result);
     // Without a pass for old log-probs there is one update, whose log-probs are the old ones.
     if (has_policy && !e.old_log_probs.defined() && e.sampler_log_probs.defined())

@@ -237,7 +237,7 @@ Metrics run_updates(const Experience& experience, const UpdatePlan& plan, Learne
     for (size_t i = 0; i < deferred.size(); ++i) deferred[i].add(result.numbers[i], update_metrics);
     add_update_metrics(prefix, result, merge_over_mesh(update_metrics, mesh), over_updates);
     if (result.skipped) log_skipped(plan, update, result, learner, mesh.world());
-    add_packing_metrics(prefix, batch_stats(plans, sizes, plan.rule.packing), over_updates);
+    add_packing_metrics(prefix, batch_stats(plans, shareable(sizes, plan.rule), plan.rule.packing), over_updates);
     add_waits(prefix, result, learner, std::ssize(part.micro_batches), mesh, over_updates);
   }
   over_updates.add("memory/" + prefix + "/optimizer_bytes", static_cast<double>(learner.optimizer_bytes()));

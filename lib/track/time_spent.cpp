@@ -21,7 +21,7 @@ struct PhaseRow {
 constexpr std::array kPhases = {
     PhaseRow{"time/step_generate", "sampling",
              "max_running_requests samples more responses at once, response_length bounds them, and actor_infer's "
-             "model_args.dtype: int8 makes each token cheaper"},
+             "model_args.dtype: int8 or int4 makes each token cheaper"},
     PhaseRow{"time/step_generate_wait", "waiting for the longest responses",
              "async_generation_ratio samples the next step meanwhile; a smaller response_length bounds the wait"},
     PhaseRow{"time/step_rewards", "rewards",

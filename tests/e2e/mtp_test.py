@@ -78,6 +78,15 @@ def check_resumed(folder, base, flags):
     replay.compare(run, base, "one rank goes on as it was", bound=0)
 
 
+def check_changed(folder, flags):
+    """A head that begins to be trained in the middle of a run would have no moments."""
+    replay.train(folder, "changed", rows=8, max_steps=1, **flags)
+    said = []
+    replay.train(folder, "changed", rows=8, launch=lambda *given: said.append(subprocess.run([replay.binary, *map(str, given)], capture_output=True, text=True)),
+                 resume_from_checkpoint="true", **flags, **TRAINED)
+    expect(said[0].returncode == 2 and "mtp_loss_coef" in said[0].stderr, f"the key must stay: {said[0].returncode} {said[0].stderr[-500:]}")
+
+
 def check_sft(folder):
     rows = [dict(prompt=f"{i} is ", response=f"{i} as {i} is") for i in range(16)]
     (folder / "pairs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -116,10 +125,13 @@ def main():
             base, flags = check_layouts(folder, arch, rollouts)
         check_alone(folder, base, flags)
         check_resumed(folder, base, flags)
+        check_changed(folder, flags)
         check_sft(folder)
         refused(folder, "no_head", ["strategy_config.mtp_loss_coef: ", "models of type qwen2 have none"], model="model", **TRAINED)
         refused(folder, "adapters", ["mtp_loss_coef = 0.3", "frozen base model"], model="glm4_moe", **TRAINED, **{"actor_train.model_args": "{lora_rank: 4}"})
-        refused(folder, "of_critic", ["critic.strategy_args.strategy_config.mtp_loss_coef = 0.3", "only the policy's"], model="glm4_moe",
+        refused(folder, "of_reference", ["reference.strategy_args.strategy_config.mtp_loss_coef = 0.3", "only the trained policy's"], model="glm4_moe",
+                **{"reference.strategy_args.strategy_config.mtp_loss_coef": 0.3})
+        refused(folder, "of_critic", ["critic.strategy_args.strategy_config.mtp_loss_coef = 0.3", "only the trained policy's"], model="glm4_moe",
                 **{"critic.strategy_args.strategy_config.mtp_loss_coef": 0.3})
     finish("multi-token prediction")
 

@@ -276,6 +276,8 @@ TEST_CASE("a model without one MTP head is refused if the head is to be trained"
   CHECK_THAT(message("lacks"), Contains("its folder lacks mtp.fc.weight"));
   write_mtp_folder("glm4_moe", folder / "two", {{"model.layers.4.eh_proj.weight", at::ones({24, 48})}});
   CHECK_THAT(message("two"), Contains("has several multi-token-prediction heads"));
+  write_mtp_folder("qwen3_5", folder / "layers", {{"mtp.layers.1.input_layernorm.weight", at::ones({24})}});
+  CHECK_THAT(message("layers"), Contains("has several multi-token-prediction heads"));
 }
 
 }  // namespace roll
