@@ -85,7 +85,7 @@ constexpr MetricWords kPolicy[] = {
     {"actor/train_infer_kept_ratio", "", "share of tokens that train_infer_correction keeps; by domain"},
     {"*/moe/balance_loss", "", "the routers' load-balancing loss, before moe_aux_loss_coeff; 1: even loads"},
     {"*/moe/z_loss", "", "the routers' z-loss, before moe_z_loss_coeff"},
-    {"*/moe/router_entropy", "nats", "entropy of the routers' probabilities"},
+    {"*/moe/router_entropy", "nats", "spread of the routers' probabilities; 0: one expert is certain"},
     {"*/moe/busiest_load", "", "load of the busiest expert of a sequence, relative to an even load"},
     {"*/moe/replayed_otherwise", "", "share of experts that routing_replay used and the trainer's routers had not"},
     {"*/moe/agreement", "", "share of experts that the sampler used, too; 1 under routing_replay"},

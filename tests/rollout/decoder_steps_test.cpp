@@ -88,7 +88,7 @@ TEST_CASE("greedy tokens are the argmax of the packed forward pass", "[rollout]"
 }
 
 TEST_CASE("responses do not depend on slots, pages, pieces, evictions or guesses, to the bit", "[rollout]") {
-  const auto [is_narrow, weight_bits] = GENERATE(table<bool, int64_t>({{false, 0}, {true, 0}, {false, 8}, {true, 4}}));
+  const auto [is_narrow, weight_bits] = GENERATE(table<bool, int64_t>({{false, 0}, {true, 0}, {false, 8}, {false, 4}}));
   const Transformer model = is_narrow ? test::Rounded(tiny_model()).in(at::kBFloat16) : tiny_model();
   const auto requests = make_requests();
   SamplingParams params = test::sampling_params(1);
@@ -101,7 +101,7 @@ TEST_CASE("responses do not depend on slots, pages, pieces, evictions or guesses
     for (size_t i = 0; i < requests.size(); ++i) REQUIRE(guessed[i].log_probs == together[i].log_probs);
   }
   const auto [num_slots, pages, max_rows] =
-      GENERATE(table<int64_t, int64_t, int64_t>({{1, 8, 100}, {4, 32, 5}, {18, 10, 20}, {18, 60, 512}}));
+      GENERATE(table<int64_t, int64_t, int64_t>({{1, 8, 100}, {4, 32, 5}, {18, 8, 20}, {18, 60, 512}}));
   const auto steps = make_step_model(model, {.num_slots = num_slots,
                                              .max_length = 60,
                                              .max_rows = max_rows,
@@ -110,7 +110,7 @@ TEST_CASE("responses do not depend on slots, pages, pieces, evictions or guesses
                                              .weight_bits = weight_bits});
   SamplerCounts counts;
   const auto apart = generate_with(*steps, requests, params, {}, {.counts = &counts});
-  CHECK((counts.evictions > 0) == (pages == 10));
+  CHECK((counts.evictions > 0) == (pages == 8 && num_slots > 1));
   CHECK((counts.guessed_right > 0) == guesses);
   if (weight_bits > 0) CHECK(run(model, params, 100, requests)[0].log_probs != together[0].log_probs);
   for (size_t i = 0; i < requests.size(); ++i) {
