@@ -5,7 +5,7 @@
 #include <iterator>
 
 #include "model/handover.h"
-#include "model/mtp.h"
+#include "model/mtp_head.h"
 #include "ops/products.h"
 
 namespace roll {

@@ -14,26 +14,12 @@
 #include <vector>
 
 #include "model/backbone.h"
+#include "model/mtp_head.h"
 #include "model/packed.h"
 #include "model/spec.h"
 #include "model/token_layout.h"
 
 namespace roll {
-
-/// Description of a head.
-struct MtpHead {
-  std::string prefix;        // names of its parts begin with it
-  std::string layer_prefix;  // names of its layer's parts begin with it
-  LinearShape projection;
-  NormShape embedding_norm, hidden_norm, norm;
-  Layer layer;
-};
-
-/// Describes the head of a model. spec.architecture->mtp must be set.
-MtpHead describe_mtp(const ModelSpec& spec);
-
-/// Returns the head's parameters, as policy_parameters() has them if spec.trains_mtp is set.
-std::vector<ParameterShape> mtp_parameters(const ModelSpec& spec);
 
 /// Returns the names of the tensors of a folder that are copies of parameters, beside the head's, and the parameters'
 /// names.

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <mutex>
 
-#include "model/mtp.h"
+#include "model/mtp_head.h"
 #include "model/spec.h"
 
 namespace roll {
