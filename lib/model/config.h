@@ -25,6 +25,11 @@ constexpr auto enum_names(Dtype) {
                                       {Dtype::kInt4, "int4"}});
 }
 
+/// Returns 8 or 4 if a sampler stores weights in so many bits under this dtype; 0 if it has the model's.
+constexpr int64_t weight_bits(Dtype dtype) {
+  return dtype == Dtype::kInt8 ? 8 : dtype == Dtype::kInt4 ? 4 : 0;
+}
+
 /// Returns the bytes of a weight that a sampler stores in `bits` (8 or 4, with its part of a scale); `element` if 0.
 constexpr double sampled_weight_bytes(int64_t bits, double element) {
   constexpr double kNibble = 0.5625;  // a scale of 16 bits per 32 weights (ops/nibble_product.h)
@@ -49,8 +54,8 @@ struct ModelArgs {
   /// True if adapters are trained: lora_target is set (ROLL's rule), or lora_rank is above 0.
   bool trains_adapters() const { return lora_rank.value_or(0) > 0 || !lora_target.empty(); }
 
-  /// Returns 8 or 4 if the sampler stores weights in so many bits; 0 if it has the model's.
-  int64_t weight_bits() const { return dtype == Dtype::kInt8 ? 8 : dtype == Dtype::kInt4 ? 4 : 0; }
+  /// Returns weight_bits() of `dtype`; 0 if that is null.
+  int64_t weight_bits() const { return dtype ? roll::weight_bits(*dtype) : 0; }
 
   void fields(Keys& v) {
     v("model_name_or_path", model_name_or_path, "HF folder or Hub name; null: pretrain (critic: reward_pretrain)");

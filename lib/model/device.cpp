@@ -49,7 +49,7 @@ void use_deterministic_kernels() {
 namespace {
 
 at::ScalarType tensor_type(Dtype dtype) {
-  ROLL_CHECK(dtype != Dtype::kInt8 && dtype != Dtype::kInt4, "the configuration was checked");
+  ROLL_CHECK(weight_bits(dtype) == 0, "the configuration was checked");
   return dtype == Dtype::kFp32 ? at::kFloat : dtype == Dtype::kBf16 ? at::kBFloat16 : at::kHalf;
 }
 
@@ -76,8 +76,7 @@ int64_t bytes_per_number(const ModelArgs& args, at::DeviceType device) {
 
 at::ScalarType parse_storage_dtype(const std::string& name, const std::string& origin) {
   for (const auto& known : enum_names(Dtype()))
-    if (name == known.name && known.value != Dtype::kInt8 && known.value != Dtype::kInt4)
-      return tensor_type(known.value);
+    if (name == known.name && weight_bits(known.value) == 0) return tensor_type(known.value);
   throw user_error("{} = {}: must be fp32, bf16 or fp16{}", origin, name, did_you_mean(name, {"fp32", "bf16", "fp16"}));
 }
 

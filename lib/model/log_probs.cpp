@@ -51,14 +51,14 @@ at::Tensor results_of(const LabelledSlots& labelled, const TokenLayout& layout, 
   return all.masked_fill(x.dim() == 1 ? labelled.unwanted : labelled.unwanted.unsqueeze(1), 0);
 }
 
-/// Returns TokenLogProbs::mtp_log_probs. hidden: result of the model's forward() for this layout.
+/// Returns TokenLogProbs::mtp_log_probs. hidden: result of the model's forward() for this layout. mask: further_mask().
 at::Tensor mtp_log_probs(const Transformer& model, const PackedTokens& tokens, const TokenLayout& layout,
-                         const at::Tensor& hidden, const Recomputation& recompute, const at::Tensor& wanted) {
+                         const at::Tensor& hidden, const Recomputation& recompute, const at::Tensor& mask) {
   const ModelParallel& parallel = model.parallel();
   const auto ids_ahead = [&](int64_t ahead) { return to_slots(layout, at::roll(tokens.ids, -ahead), 0); };
   const at::Tensor states = model.backbone().look_ahead(hidden, ids_ahead(1), layout, recompute);
   LogProbOptions options = make_options(model);
-  const LabelledSlots labelled = find_labelled_slots(layout, tokens, further_mask(tokens, wanted), parallel);
+  const LabelledSlots labelled = find_labelled_slots(layout, tokens, mask, parallel);
   options.rows = labelled.slots;
   const LogProbs result =
       linear_log_prob(all_rows(states, parallel), model.head_weight().detach(), ids_ahead(2), options);
@@ -88,7 +88,11 @@ TokenLogProbs token_log_probs(const Transformer& model, const PackedTokens& toke
   TokenLogProbs found{.log_probs = packed(result.log_probs), .entropy = {}, .routers = tokens.routers};
   if (with_entropy) found.entropy = packed(result.entropy);
   if (with_energy) found.energy = packed(result.energy);
-  if (tokens.trains_mtp) found.mtp_log_probs = mtp_log_probs(model, tokens, layout, hidden, recompute, wanted);
+  if (tokens.trains_mtp) {
+    const at::Tensor mask = further_mask(tokens, wanted);
+    found.mtp_log_probs = mtp_log_probs(model, tokens, layout, hidden, recompute, mask);
+    found.num_mtp = mask.sum().item<int64_t>();
+  }
   if (choices.defined()) found.choice_logits = packed(result.choice_logits);
   return found;
 }

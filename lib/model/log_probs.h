@@ -17,9 +17,10 @@ struct TokenLogProbs {
   at::Tensor entropy;    // [T] float32, nats, of softmax(logits / temperature); undefined if not requested
   at::Tensor energy{};   // [T] float32: squared norm of d log_prob / d (logits / temperature); or undefined
   std::shared_ptr<RouterTraining> routers{};  // PackedTokens::routers, which now has this forward's measurements
-  // [T] float32, with PackedTokens::trains_mtp: the MTP head's log-prob of token t + 2, without temperature; 0 outside
-  // of further_mask() (mtp.h).
+  // [T] float32, with PackedTokens::trains_mtp: the MTP head's log-prob of token t + 2, without temperature. It is 0
+  // where further_mask() (mtp.h) is.
   at::Tensor mtp_log_probs{};
+  int64_t num_mtp = 0;         // tokens in that mask
   at::Tensor choice_logits{};  // [T, k] float32: logits of `choices` at token t + 1, not divided; or undefined
 };
 

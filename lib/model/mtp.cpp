@@ -31,30 +31,34 @@ std::map<std::string, std::string> mtp_copies(const ModelSpec& spec) {
   return copies;
 }
 
-ModelSpec with_mtp(ModelSpec spec, const std::filesystem::path& folder) {
-  const std::string lacks = fmt::format("{}: the model has no multi-token-prediction head to train", folder.string());
+ModelSpec with_mtp(ModelSpec spec, const HfFolder& folder) {
+  const std::string lacks =
+      fmt::format("{}: the model has no multi-token-prediction head to train", folder.path().string());
   if (!spec.architecture->mtp) throw user_error("{}: models of type {} have none", lacks, spec.architecture->name);
   const MtpHead head = describe_mtp(spec);
-  const HfFolder opened = open_weights(folder, spec);
   const std::string projection = head.prefix + std::string(head.projection.name) + ".weight";
-  if (!opened.find(projection)) throw user_error("{}: its folder lacks {}", lacks, projection);
+  if (!folder.find(projection)) throw user_error("{}: its folder lacks {}", lacks, projection);
   ModelSpec behind = spec;
   ++behind.num_layers;
   const std::string second =
       spec.architecture->mtp->prefix.empty() ? describe_mtp(behind).prefix : head.prefix + "layers.1.";
-  if (std::ranges::any_of(opened.entries(), [&](const TensorEntry& entry) { return entry.name.starts_with(second); }))
+  if (std::ranges::any_of(folder.entries(), [&](const TensorEntry& entry) { return entry.name.starts_with(second); }))
     throw user_error("{}: the model has several multi-token-prediction heads; roll trains a single one",
-                     folder.string());
+                     folder.path().string());
   spec.trains_mtp = true;
   return spec;
 }
 
-double mtp_training_flops(const ModelSpec& spec, int64_t length, int64_t head_rows) {
-  if (!spec.trains_mtp) return 0;
-  const double projection = 4.0 * static_cast<double>(spec.hidden_size * spec.hidden_size * length);
-  const ForwardFlops layer(spec, {describe_mtp(spec).layer}, /*has_begin=*/false, /*has_head=*/true);
+MtpTrainingFlops::MtpTrainingFlops(const ModelSpec& spec) {
+  if (!spec.trains_mtp) return;
+  layer_.emplace(spec, std::vector<Layer>{describe_mtp(spec).layer}, /*has_begin=*/false, /*has_head=*/true);
+  projection_ = 4.0 * static_cast<double>(spec.hidden_size * spec.hidden_size);
+}
+
+double MtpTrainingFlops::operator()(int64_t length, int64_t head_rows) const {
+  if (!layer_) return 0;
   // Neither the projection's inputs nor the lm head's weight get a gradient.
-  return 3 * layer(length, 0) + 2 * (projection + layer(0, head_rows));
+  return 3 * (*layer_)(length, 0) + 2 * (projection_ * static_cast<double>(length) + (*layer_)(0, head_rows));
 }
 
 MtpWeights find_mtp(const ModelSpec& spec, const ParameterIndex& parameters, const ModelParallel& parallel) {

@@ -25,13 +25,21 @@ namespace roll {
 /// names.
 std::map<std::string, std::string> mtp_copies(const ModelSpec& spec);
 
-/// Returns the spec with the folder's head among the policy's parameters. Throws UserError if the architecture or the
-/// folder has no head, or the folder has several.
-ModelSpec with_mtp(ModelSpec spec, const std::filesystem::path& folder);
+/// Returns the spec with the folder's head among the policy's parameters. `folder`: from open_weights(). Throws
+/// UserError if the architecture or the folder has no head, or the folder has several.
+ModelSpec with_mtp(ModelSpec spec, const HfFolder& folder);
 
-/// Returns the FLOPs of training the head on a sequence of `length` tokens, if the head predicts at `head_rows` of
-/// them; 0 if spec.trains_mtp is not set.
-double mtp_training_flops(const ModelSpec& spec, int64_t length, int64_t head_rows);
+/// Computes the FLOPs of training the head, fast for many sequences, like ForwardFlops.
+class MtpTrainingFlops {
+ public:
+  explicit MtpTrainingFlops(const ModelSpec& spec);
+  /// length: tokens of a sequence; head_rows: those at which the head predicts. Returns 0 without spec.trains_mtp.
+  double operator()(int64_t length, int64_t head_rows) const;
+
+ private:
+  std::optional<ForwardFlops> layer_;  // null: 0 FLOPs
+  double projection_ = 0;              // forward, per token
+};
 
 /// A head's tensors.
 struct MtpWeights {

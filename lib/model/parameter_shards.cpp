@@ -199,7 +199,7 @@ int64_t ParameterShards::checksum(const NamedTensors& local) const {
   // The sums stay on the device, so that the host waits once and not per tensor.
   at::Tensor sum = at::zeros({}, at::kLong), expert_sum = at::zeros({}, at::kLong);
   for (const auto& [name, tensor] : local)
-    if (!tensor.is_meta() && rank() % part(name).copies == 0 && belongs_to_stage(entry(name))) {
+    if (!tensor.is_meta() && !is_mtp(name) && rank() % part(name).copies == 0 && belongs_to_stage(entry(name))) {
       at::Tensor& into = is_of_expert(name) ? expert_sum : sum;
       into = into.to(tensor.device()) + bit_sum(tensor);
     }

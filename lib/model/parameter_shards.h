@@ -87,8 +87,8 @@ class ParameterShards {
   /// True for a part of the MTP head (ParameterShape::is_mtp); has_mtp(): true if any rank has such a part.
   bool is_mtp(const std::string& name) const { return entry(name).is_mtp; }
   bool has_mtp() const { return has_mtp_; }
-  /// Returns the sum of bit_sum() over all parameters, each shard counted once, modulo 2^48; equal on all ranks.
-  /// `local`: this rank's shards. **Collective** over tp, ep and stages.
+  /// Returns the sum of bit_sum() over all parameters but the MTP head's, which samplers lack, each shard counted once,
+  /// modulo 2^48; equal on all ranks. `local`: this rank's shards. **Collective** over tp, ep and stages.
   int64_t checksum(const NamedTensors& local) const;
 
   Communicator* tp() const { return tp_; }

@@ -32,8 +32,8 @@ Transformer Transformer::load(const std::filesystem::path& path, at::Device devi
                               const ModelParallel& parallel, const Architectures& known,
                               const std::optional<LoraSpec>& lora, const NamedTensors* base, bool trains_mtp) {
   ModelSpec spec = with_adapters(read_spec(path, known), lora, path.string());
-  if (trains_mtp) spec = with_mtp(std::move(spec), path);
   const HfFolder folder = open_weights(path, spec);
+  if (trains_mtp) spec = with_mtp(std::move(spec), folder);
   const auto parts = std::make_shared<const ParameterShards>(spec, *shared_policy_parameters(spec), parallel.tp,
                                                              parallel.ep, parallel.stage);
   const auto may_ignore = [&, head = lm_head_parameter(spec).name](const std::string& name) {

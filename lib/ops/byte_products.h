@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 
 #include "ops/panel_product.h"
 #include "ops/simd.h"
@@ -24,14 +23,13 @@ ROLL_INLINE void write_byte_products(const typename Register<Lanes>::Ints (&digi
                                      const BytePanel& panel, int64_t column, const uint8_t* row, float* y) {
   using Floats = typename Register<Lanes>::Floats;
   using Ints = typename Register<Lanes>::Ints;
-  float row_scale = 0;
-  std::memcpy(&row_scale, row, sizeof(row_scale));
   // Products with powers of two are exact, so a fused multiply-add has the same bits.
   const Ints offsets = *reinterpret_cast<const Ints*>(panel.offsets + column);
   const Floats top = __builtin_convertvector(digit_sums[2] - offsets, Floats) * 16384.0f;
   const Floats middle = __builtin_convertvector(digit_sums[1], Floats) * 128.0f;
   const Floats sums = (top + middle) + __builtin_convertvector(digit_sums[0], Floats);
-  *reinterpret_cast<Floats*>(y + column) = sums * row_scale * *reinterpret_cast<const Floats*>(panel.scales + column);
+  *reinterpret_cast<Floats*>(y + column) =
+      sums * fixed_scale(row) * *reinterpret_cast<const Floats*>(panel.scales + column);
 }
 
 }  // namespace roll

@@ -50,6 +50,14 @@ ROLL_INLINE void write_row(const T* x, int64_t inputs, uint8_t* row) {
     top[k] = step >> 14 & 127;
   }
   for (uint8_t* const digits : {low, middle, top}) std::memset(digits + inputs, 0, static_cast<size_t>(plane - inputs));
+  auto* const sums = reinterpret_cast<int32_t*>(row + fixed_sums_place(inputs));
+  for (int64_t block = 0; block < plane / kFixedBlock; ++block) {
+    int32_t sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t k = block * kFixedBlock; k < (block + 1) * kFixedBlock; ++k)
+      sum += low[k] + 128 * middle[k] + 16384 * (top[k] - kTopOffset);
+    sums[block] = sum;
+  }
 }
 
 }  // namespace

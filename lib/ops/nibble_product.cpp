@@ -19,18 +19,17 @@ namespace {
 
 constexpr int64_t kNibbleSteps = 4, kNibbleVectors = kPanelWidth / 16;
 
-/// The rows that a kernel computes, with the sum of each block's elements.
-struct SummedRows {
+/// The rows that a kernel computes, for a panel of `blocks` blocks.
+struct NibbleRows {
   const FixedPanelRows& rows;
-  const int32_t* sums;  // [rows, blocks]
   int64_t blocks;
 
   const uint8_t* row(int64_t r) const { return rows.x + r * rows.x_stride; }
   int64_t plane() const { return fixed_plane(blocks * kNibbleBlock); }
-  float scale(int64_t r) const {
-    float scale = 0;
-    std::memcpy(&scale, row(r), sizeof(scale));
-    return scale;
+  float scale(int64_t r) const { return fixed_scale(row(r)); }
+  /// Returns the sum of the integers of a row in a block.
+  int32_t sum(int64_t r, int64_t block) const {
+    return reinterpret_cast<const int32_t*>(row(r) + fixed_sums_place(blocks * kNibbleBlock))[block];
   }
 };
 
@@ -68,26 +67,12 @@ ROLL_INLINE int32_t four_digits(const uint8_t* digits, int64_t digit) {
   return static_cast<int32_t>(digit == kFixedDigits - 1 ? (four + 0x40404040u) ^ 0x80808080u : four);
 }
 
-ROLL_SIMD void sum_blocks(const FixedPanelRows& rows, int64_t blocks, int32_t* sums) {
-  const int64_t plane = fixed_plane(blocks * kNibbleBlock);
-  for (int64_t r = 0; r < rows.count; ++r) {
-    const uint8_t* const low = rows.x + r * rows.x_stride + kFixedHeader;
-    for (int64_t b = 0; b < blocks; ++b) {
-      int32_t parts[kFixedDigits] = {};
-      for (int64_t d = 0; d < kFixedDigits; ++d)
-        for (int64_t k = 0; k < kNibbleBlock; ++k) parts[d] += low[d * plane + b * kNibbleBlock + k];
-      sums[r * blocks + b] =
-          parts[0] + 128 * parts[1] + 16384 * (parts[2] - kTopOffset * static_cast<int32_t>(kNibbleBlock));
-    }
-  }
-}
-
 #ifdef ROLL_V4
 #define ROLL_V4_NIBBLES __attribute__((target("arch=x86-64-v4,avx512vnni")))
 
 /// Computes R rows x C vectors of 16 outputs, from vector `first` on.
 template <int R, int C>
-ROLL_V4_NIBBLES void multiply_nibbles_block(const NibbleBlock* panel, const SummedRows& part, int64_t row,
+ROLL_V4_NIBBLES void multiply_nibbles_block(const NibbleBlock* panel, const NibbleRows& part, int64_t row,
                                             int64_t first, const NibbleBlock* next) {
   constexpr int kLanes = 16;
   const __m512i low_half = _mm512_set1_epi8(15);
@@ -124,7 +109,7 @@ ROLL_V4_NIBBLES void multiply_nibbles_block(const NibbleBlock* panel, const Summ
       Register<kLanes>::Floats scales, total;
       set_scales<kLanes>(block.scales + kLanes * (first + c), scales);
       for (int r = 0; r < R; ++r) {
-        set_total<kLanes>(sums[r][c], part.sums[(row + r) * part.blocks + b], total);
+        set_total<kLanes>(sums[r][c], part.sum(row + r, b), total);
         results[r][c] =
             _mm512_fmadd_ps(reinterpret_cast<__m512>(total), reinterpret_cast<__m512>(scales), results[r][c]);
       }
@@ -136,7 +121,9 @@ ROLL_V4_NIBBLES void multiply_nibbles_block(const NibbleBlock* panel, const Summ
                        _mm512_mul_ps(results[r][c], _mm512_set1_ps(part.scale(row + r))));
 }
 
-ROLL_V4_NIBBLES void multiply_nibbles_vnni(const NibbleBlock* panel, const SummedRows& part, const NibbleBlock* next) {
+ROLL_V4_NIBBLES void multiply_nibbles_vnni(const NibbleBlock* panel, int64_t blocks, const FixedPanelRows& rows,
+                                           const NibbleBlock* next) {
+  const NibbleRows part{rows, blocks};
   const int64_t count = part.rows.count;
   for (int64_t row = 0; row < count;) {
     const NibbleBlock* const prefetched = row == 0 ? next : nullptr;
@@ -156,7 +143,9 @@ ROLL_V4_NIBBLES void multiply_nibbles_vnni(const NibbleBlock* panel, const Summe
 }
 
 /// Computes one row with AVX2, 8 outputs at a time. Products of codes and digits fit 16 bits in pairs.
-ROLL_V3 void multiply_nibbles_v3(const NibbleBlock* panel, const SummedRows& part, const NibbleBlock* next) {
+ROLL_V3 void multiply_nibbles_v3(const NibbleBlock* panel, int64_t blocks, const FixedPanelRows& rows,
+                                 const NibbleBlock* next) {
+  const NibbleRows part{rows, blocks};
   constexpr int kLanes = 8;
   const __m256i ones = _mm256_set1_epi16(1), low_half = _mm256_set1_epi8(15);
   const int64_t plane = part.plane();
@@ -184,7 +173,7 @@ ROLL_V3 void multiply_nibbles_v3(const NibbleBlock* panel, const SummedRows& par
         }
         Register<kLanes>::Floats scales, total;
         set_scales<kLanes>(block.scales + first, scales);
-        set_total<kLanes>(sums, part.sums[row * part.blocks + b], total);
+        set_total<kLanes>(sums, part.sum(row, b), total);
         result = _mm256_fmadd_ps(reinterpret_cast<__m256>(total), reinterpret_cast<__m256>(scales), result);
       }
       _mm256_storeu_ps(part.rows.y + row * part.rows.y_stride + first,
@@ -198,14 +187,15 @@ int32_t code_of(const NibbleBlock& block, int64_t output, int64_t k) {
   return k % 8 < 4 ? both & 15 : both >> 4;
 }
 
-void multiply_nibbles_plain(const NibbleBlock* panel, const SummedRows& part, const NibbleBlock*) {
+void multiply_nibbles_plain(const NibbleBlock* panel, int64_t blocks, const FixedPanelRows& rows, const NibbleBlock*) {
+  const NibbleRows part{rows, blocks};
   const int64_t plane = part.plane();
   for (int64_t row = 0; row < part.rows.count; ++row) {
     const uint8_t* const low = part.row(row) + kFixedHeader;
     for (int64_t output = 0; output < kPanelWidth; ++output) {
       float result = 0;
       for (int64_t b = 0; b < part.blocks; ++b) {
-        int32_t total = -kNibbleZero * part.sums[row * part.blocks + b];
+        int32_t total = -kNibbleZero * part.sum(row, b);
         for (int64_t k = 0; k < kNibbleBlock; ++k) {
           const uint8_t* const digits = low + b * kNibbleBlock + k;
           const int32_t element = digits[0] + 128 * digits[plane] + 16384 * (digits[2 * plane] - kTopOffset);
@@ -219,23 +209,14 @@ void multiply_nibbles_plain(const NibbleBlock* panel, const SummedRows& part, co
   }
 }
 
-/// Sums each block of the rows, and calls the kernel.
-template <void (*Multiply)(const NibbleBlock* panel, const SummedRows& part, const NibbleBlock* next)>
-void multiply_summed(const NibbleBlock* panel, int64_t blocks, const FixedPanelRows& rows, const NibbleBlock* next) {
-  static thread_local std::vector<int32_t> sums;
-  sums.resize(static_cast<size_t>(rows.count * blocks));
-  sum_blocks(rows, blocks, sums.data());
-  Multiply(panel, {rows, sums.data(), blocks}, next);
-}
-
 std::vector<NibbleProduct> find_nibble_products() {
   std::vector<NibbleProduct> found;
 #ifdef ROLL_V4
   if (__builtin_cpu_supports("x86-64-v4") && __builtin_cpu_supports("avx512vnni"))
-    found.push_back(multiply_summed<multiply_nibbles_vnni>);
-  if (__builtin_cpu_supports("x86-64-v3")) found.push_back(multiply_summed<multiply_nibbles_v3>);
+    found.push_back(multiply_nibbles_vnni);
+  if (__builtin_cpu_supports("x86-64-v3")) found.push_back(multiply_nibbles_v3);
 #endif
-  found.push_back(multiply_summed<multiply_nibbles_plain>);
+  found.push_back(multiply_nibbles_plain);
   return found;
 }
 

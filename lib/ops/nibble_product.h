@@ -12,8 +12,8 @@
 
 namespace roll {
 
-constexpr int64_t kNibbleBlock = 32;  // inputs that share a scale
-constexpr int32_t kNibbleZero = 8;    // code of the weight 0
+constexpr int64_t kNibbleBlock = kFixedBlock;  // inputs that share a scale
+constexpr int32_t kNibbleZero = 8;             // code of the weight 0
 
 /// A block of a panel: the codes of 32 inputs of 64 outputs, and the outputs' scales. In codes[s][v][4 o + j], the low
 /// half has output 16 v + o and input 8 s + j, the high half the same output and input 8 s + 4 + j.

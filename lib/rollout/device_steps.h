@@ -1,8 +1,8 @@
 // Creates a StepModel (step_model.h) that keeps its sampling state on the GPU: kernels advance tokens, positions, RNG
 // counters and penalty counts. The host sends only changes: new sequences, pages, page copies, prompt chunks and the
 // slots that decode. It reads drawn tokens one launch late, so that the GPU never waits for the host, except for the
-// experts of a response that ends (routing_replay). Steps that only decode are padded to a power of two of rows and run
-// as CUDA graphs. Used by make_step_model().
+// experts of a response that ends (routing_replay). Steps that only decode run as CUDA graphs, padded to a power of two
+// of rows. Used by make_step_model().
 #pragma once
 
 #include <memory>

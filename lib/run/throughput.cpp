@@ -21,9 +21,12 @@ double training_flops(const StepFacts& step, const ModelSpec& spec, bool with_lm
     if (with_lm_head && response.is_judged) num_lm_head_rows += response.num_model_tokens();
   const ForwardFlops forward(spec);
   double flops = 3 * forward(0, num_lm_head_rows);
-  for (const int64_t length : step.lengths())
-    flops += 3 * forward(length, 0) + (with_lm_head ? mtp_training_flops(spec, length, 0) : 0);
-  return flops + (with_lm_head ? mtp_training_flops(spec, 0, num_lm_head_rows) : 0);
+  for (const int64_t length : step.lengths()) flops += 3 * forward(length, 0);
+  if (!with_lm_head) return flops;
+  const MtpTrainingFlops head(spec);
+  flops += head(0, num_lm_head_rows);
+  for (const int64_t length : step.lengths()) flops += head(length, 0);
+  return flops;
 }
 
 double training_flops(const StepFacts& facts, const Roles& roles, const StepSettings& settings, int64_t step) {

@@ -37,7 +37,8 @@ namespace {
 ModelSpec with_trained_mtp(ModelSpec spec, const WorkerConfig& worker, bool has_weights) {
   if (worker.strategy_args.strategy_config.mtp_loss_coef == 0) return spec;
   const std::string& name = worker.model_args.model_name_or_path.value();
-  if (const auto folder = find_model_folder(name); folder && has_weights) return with_mtp(std::move(spec), *folder);
+  if (const auto folder = find_model_folder(name); folder && has_weights)
+    return with_mtp(spec, open_weights(*folder, spec));
   if (!spec.architecture->mtp)
     throw user_error("{}: models of type {} have no multi-token-prediction head to train", name,
                      spec.architecture->name);

@@ -41,7 +41,7 @@ StepCost step_cost(const Config& config, const RoleShapes& models) {
     if (update.has_lm_head)
       cost.training +=
           static_cast<double>(config.ppo_epochs * config.sequences_per_step() * most_contexts(config)) *
-          mtp_training_flops(spec->second, config.sequence_length.value_or(0), config.response_length.value_or(0));
+          MtpTrainingFlops(spec->second)(config.sequence_length.value_or(0), config.response_length.value_or(0));
     cost.training +=
         static_cast<double>(updates_per_step(config, *update.worker)) * muon_flops(*update.worker, spec->second);
   }

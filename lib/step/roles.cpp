@@ -41,13 +41,14 @@ Model make_model(const RoleModel& model, RoleMesh& role, const StageSplit& stage
   const NamedTensors* base = model.spec.lora && stages == loaded.policy_stages
                                  ? loaded.base_for(model.folder, model.dtype, role, model.spec.quantised)
                                  : nullptr;
+  const auto load = [&](auto... more) {
+    return Model::load(model.folder, device, model.dtype, parallel, architectures(), model.lora, base, more...)
+        .for_length(model.spec.max_positions);
+  };
   if constexpr (std::is_same_v<Model, Transformer>)
-    return Transformer::load(model.folder, device, model.dtype, parallel, architectures(), model.lora, base,
-                             model.spec.trains_mtp)
-        .for_length(model.spec.max_positions);
+    return load(model.spec.trains_mtp);
   else
-    return Model::load(model.folder, device, model.dtype, parallel, architectures(), model.lora, base)
-        .for_length(model.spec.max_positions);
+    return load();
 }
 
 /// Returns true if the reference is the policy without its adapters, on the same ranks, and can share its tensors.
@@ -84,7 +85,7 @@ RoleModels models_in(const RoleSources& sources) {
   RoleModels models;
   for (const auto& [role, source] : sources.roles) {
     ModelSpec spec = for_length(read_spec(source.folder), sources.longest_sequence);
-    if (source.trains_mtp) spec = with_mtp(std::move(spec), source.folder);
+    if (source.trains_mtp) spec = with_mtp(spec, open_weights(source.folder, spec));
     models[role] = {with_adapters(spec, source.lora, source.folder.string()), source.dtype, source.folder, source.lora};
   }
   const RoleModel& policy = models.at(kPolicyRole);

@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include "model/log_probs.h"
 #include "model/router_training.h"
 #include "pipeline/schedule.h"
 
@@ -55,12 +56,13 @@ void add_reduction_metrics(const std::string& model, const UpdateTrace& update, 
   metrics.add(fmt::format("comm/{}/reduce_hidden_s@sum", model), update.hidden_s());
 }
 
-void add_mtp_loss(const std::string& model, const at::Tensor& log_probs, int64_t num_predicted, double coef,
-                  int64_t num_tokens, LossResult& result) {
+void add_mtp_loss(const std::string& model, const TokenLogProbs& computed, double coef, int64_t num_tokens,
+                  LossResult& result) {
+  const at::Tensor& log_probs = computed.mtp_log_probs;
   const double weight = 1 / static_cast<double>(num_tokens);
   const at::Tensor loss = log_probs.sum() * -weight;
   result.loss = result.loss.defined() ? result.loss + coef * loss : coef * loss;
-  const auto num_others = static_cast<double>(log_probs.numel() - num_predicted);  // each counts as 1 in the sum
+  const auto num_others = static_cast<double>(log_probs.numel() - computed.num_mtp);  // each counts as 1 in the sum
   const at::Tensor hits = (log_probs.detach().exp().sum(at::kDouble) - num_others) * weight;
   result.deferred.push_back(
       deferred_sums({model + "/mtp/loss@sum", model + "/mtp/probability@sum"}, {loss.detach(), hits}));

@@ -19,6 +19,7 @@
 namespace roll {
 
 class RouterTraining;
+struct TokenLogProbs;
 
 /// Returns "packing/" for actor, sft, dpo and distill, and "packing/<model>/" for others.
 std::string packing_prefix(const std::string& model);
@@ -55,10 +56,9 @@ void add_traffic_metrics(Traffic& traffic, Metrics& metrics);
 void add_reduction_metrics(const std::string& model, const UpdateTrace& update, Metrics& metrics);
 
 /// Adds to `result` the loss of the policy's MTP head (model/mtp.h): the mean over the `num_tokens` trained tokens of
-/// the mini-batch of minus log_probs [T], times `coef`; and its metrics. num_predicted: log_probs that are not 0 for
-/// want of a prediction (further_mask() in mtp.h).
-void add_mtp_loss(const std::string& model, const at::Tensor& log_probs, int64_t num_predicted, double coef,
-                  int64_t num_tokens, LossResult& result);
+/// the mini-batch of minus computed.mtp_log_probs, times `coef`; and its metrics.
+void add_mtp_loss(const std::string& model, const TokenLogProbs& computed, double coef, int64_t num_tokens,
+                  LossResult& result);
 
 /// Adds the routers' metrics <model>/moe/... to a micro-batch's loss result. routers: null: does nothing.
 /// **Collective** over the context-parallel ranks.

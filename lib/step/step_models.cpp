@@ -57,8 +57,7 @@ Trained trained(Model& model, Mesh& mesh, const ModelSettings& settings, const T
           training_forward(model, settings, training),
           empty_pass(model.backbone(), training.recomputes, training.gathers, training.mtp_loss_coef > 0),
           balancing(model.backbone(), training.routers, mesh.dp()),
-          [&model](std::shared_ptr<LayerStore> store) { model.backbone().use_store(std::move(store)); },
-          training.mtp_loss_coef};
+          [&model](std::shared_ptr<LayerStore> store) { model.backbone().use_store(std::move(store)); }};
 }
 
 }  // namespace

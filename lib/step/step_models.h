@@ -33,7 +33,6 @@ struct Trained {
   std::function<at::Tensor()> empty_pass{};                        // passed to UpdatePlan::empty_pass
   std::function<void(bool was_made)> after_update{};               // passed to UpdatePlan::after_update
   std::function<void(std::shared_ptr<LayerStore>)> use_store{};    // calls Backbone::use_store(); may be null
-  double mtp_loss_coef = 0;  // coefficient of the MTP head's loss; 0: it is not trained
 };
 
 /// Brings a model's weights from host memory to the device for as long as the returned object lives.

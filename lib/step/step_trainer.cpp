@@ -7,7 +7,6 @@
 #include "dist/merged_metrics.h"
 #include "dist/messages.h"
 #include "model/mixture.h"
-#include "model/mtp.h"
 #include "records/messages.h"
 #include "step/role_forwards.h"
 #include "step/step_index.h"
@@ -170,20 +169,16 @@ Metrics StepTrainer::train_role(const RoleUpdates& update, TrainingStep step, co
 
 MicroBatchLoss StepTrainer::make_loss(const RoleUpdates& update, const UpdateViews& views) {
   return [&](const Experience& e, const MiniBatchCounts& counts) {
-    const Trained& model = *models_.roles.at(update.role).trained;
-    const Computed computed = model.forward(e);
+    const Computed computed = models_.roles.at(update.role).trained->forward(e);
     const TokenLogProbs& policy = computed.policy;
     const bool has_policy = update.role == kPolicyRole && policy.log_probs.defined();
     if (has_policy && views.on_log_probs) views.on_log_probs(e, policy.log_probs);
     LossResult result;
     if (computed.is_here()) result = losses_.at(update.role)(e, computed, counts);
     const UpdateSettings& updates = update.training.updates;
-    if (policy.mtp_log_probs.defined()) {
-      const std::string& mask = settings_.models.learnt_mask;
-      add_mtp_loss(updates.prefix, policy.mtp_log_probs,
-                   further_mask(e.tokens, e.host_mask(mask)).sum().item<int64_t>(), model.mtp_loss_coef,
-                   counts.at(mask).batch_num_tokens, result);
-    }
+    if (policy.mtp_log_probs.defined())
+      add_mtp_loss(updates.prefix, policy, settings_.models.trained.at(update.role).mtp_loss_coef,
+                   counts.at(settings_.models.learnt_mask).batch_num_tokens, result);
     add_router_metrics(updates.prefix, policy.routers.get(), result);
     // Without a pass for old log-probs there is one update, whose log-probs are the old ones.
     if (has_policy && !e.old_log_probs.defined() && e.sampler_log_probs.defined())
